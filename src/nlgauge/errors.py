@@ -195,4 +195,16 @@ def closest_name(name: str, known: Iterable[str]) -> str:
     return spellings[matches[0]] if matches else ""
 
 
+def closest_file(name: str, files: Iterable[str]) -> str:
+    """The file whose name is spelt most alike, judged without the extension if it is the same; else empty.
+
+    >>> closest_file("missing.txt", ["russian.txt"]), closest_file("sytem-a.txt", ["system-a.txt"])
+    ('', 'system-a.txt')
+    """
+    stem, dot, suffix = name.rpartition(".")
+    stems = {file.removesuffix(dot + suffix) if stem else file: file for file in files}
+    closest = closest_name(stem or name, stems)
+    return stems[closest] if closest else ""
+
+
 __all__ = sorted(name for name, value in globals().items() if isinstance(value, type))

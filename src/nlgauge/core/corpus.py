@@ -124,8 +124,8 @@ class Corpus:
             return self
         if self.sources is None:
             msg = (
-                f"{metric} needs the source texts; pass them with sources= (--source), "
-                f"or compare with references: {metric}:against=refs"
+                f"{metric} needs the source texts; pass --source FILE (Python: sources=), "
+                f"or compare with references: -m {metric}:against=refs"
             )
             raise InputError(msg)
         return self._with_sources

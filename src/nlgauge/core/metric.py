@@ -312,6 +312,10 @@ class Metric(ABC, metaclass=_RecipeType):
                 options = opt.kind.read(name, recipe[name]) | options
         return options
 
+    def describe_empty(self) -> str:
+        """How a segment with an empty text is scored, as the end of a warning; empty if another warning has it."""
+        return "scored 0"
+
     def describe_note(self, note: Note) -> str:
         """The message of a warning about a note under this recipe."""
         return note.message.replace("{metric}", self.name)

@@ -141,6 +141,7 @@ def warn_about_tokens(
     tokenized: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
     *,
+    metrics: Iterable[Metric],
     languages: Collection[str] = (),
 ) -> None:
     """Warn of the notes of `check_tokens`; languages in `languages` have been checked already."""
@@ -155,7 +156,7 @@ def warn_about_tokens(
         size, stride, _ = tokenized.windows
         message = f"longer than {size} tokens, read in windows of {size} tokens with a stride of {stride}"
         _warn(WindowsWarning, _segments("windows", notes), message, names)
-    warn_about_empty(notes, names)
+    warn_about_empty(notes, names, metrics)
     _warn_about_unknown(tokenized, notes)
     _warn_about_scripts(tokenized)
     _warn_about_function_words(tokenized, languages)
@@ -236,14 +237,22 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
         raise EmptyPairError(msg)
 
 
-def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
-    """Warn of empty texts."""
-    message = "empty hypothesis or reference, scored 0 before rescaling (distances: distance to the origin)"
+def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames, metrics: Iterable[Metric]) -> None:
+    """Warn of empty texts, with what each of the metrics does about them."""
+    owners: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        owners.setdefault(metric.describe_empty(), {})[metric.name] = None
+    outcomes = [
+        outcome if len(owners) == 1 else f"{outcome} by {' and '.join(names_of)}"
+        for outcome, names_of in owners.items()
+        if outcome
+    ]
+    message = ", ".join(["empty hypothesis or reference", *outcomes])
     _warn(EmptyTextWarning, _segments("empty", notes), message, names)
 
 
 def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
-    message = f"tokens unknown to model {tokenized.encoder.model!r} share one vector; the score is unreliable"
+    message = f"tokens unknown to model {tokenized.encoder.model!r}; the score is unreliable"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
         message = "words without a vector were left out"
     _warn(UnknownWordWarning, _segments("unknown", notes), message, tokenized.corpus.names)

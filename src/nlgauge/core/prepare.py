@@ -172,7 +172,7 @@ def _prepare_texts(
     """Prepare metrics without a model, which share their notes."""
     notes = check_texts(corpus, empty=options.empty) if metrics else {}
     if warn:
-        warn_about_empty(notes, corpus.names)
+        warn_about_empty(notes, corpus.names, metrics.values())
     prepared = {}
     for number, metric in metrics.items():
         hypotheses_only = metric.against == "nothing"
@@ -205,7 +205,8 @@ def _prepare_group(
         notes[against] = check_tokens(view, long=options.long, empty=options.empty)
         if warn:
             languages = {metric.lang for metric in metrics.values() if metric.lang}
-            warn_about_tokens(view, notes[against], languages=languages)
+            own = [metric for metric in metrics.values() if metric.against == against]
+            warn_about_tokens(view, notes[against], metrics=own, languages=languages)
     prepared = {
         number: _prepare_metric(
             metric, views[metric.against], notes[metric.against], options, has_unknown=bool(unknown[metric.against])

@@ -364,9 +364,12 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
     known = dict.fromkeys(name for options in own for name in options)
     for name in shared:
         if name not in known:
-            names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
-            hint = did_you_mean(name, [*known, *run_names, "metric"], see=f"nlgauge show {recipes[0].name}")
-            msg = f"unknown option {name!r} for {names}{hint}"
+            names = list(dict.fromkeys(recipe.name for recipe in recipes))
+            hint = did_you_mean(name, [*known, *run_names, "metric"], see=f"nlgauge show {names[0]}")
+            if "did you mean" not in hint:
+                hint = f"; leave it out ('nlgauge show {names[0]}' lists the options)"
+            verb = "has" if len(names) == 1 else "have"
+            msg = f"{' and '.join(names)} {verb} no option {name!r}{hint}"
             raise RecipeError(msg)
 
 

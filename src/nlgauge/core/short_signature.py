@@ -170,10 +170,11 @@ def find_signature(text: str, files: Iterable[str | Path] = ()) -> Signature:
 
 
 def _not_found(digits: str, files: Sequence[str]) -> str:
-    where = "".join(f"{name!r} or " for name in files) + f"the index of this machine ({str(index_folder())!r})"
+    where = "".join(f"not in {name!r}, and " for name in files)
     return (
-        f"signature h:{digits} is not in {where}; look it up in a result file "
-        f"(nlgauge signature show h:{digits} --run FILE.json), or ask the authors for the full signature"
+        f"unknown signature h:{digits}: {where}not produced on this machine (index: {str(index_folder())!r}); "
+        f"find it in a result file with 'nlgauge signature show h:{digits} --run FILE.json', "
+        "or ask the authors for the full signature"
     )
 
 

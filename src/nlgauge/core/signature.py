@@ -181,7 +181,7 @@ class Signature:
             msg = f"{text!r} is a short signature: Signature.find() and 'nlgauge signature show' get the full one"
             raise SignatureError(msg)
         if not metric or ":" in metric:
-            msg = f"a signature must start with a metric and '|', got {text!r}"
+            msg = f"a signature must start with a metric and '|', such as 'bertscore|layer:4|...', got {text!r}"
             raise SignatureError(msg)
         return cls(unquote(metric), _split(fields, text), _split(run_text, text))
 
@@ -219,7 +219,11 @@ def _split(text: str, whole: str) -> dict[str, str]:
     for part in text.split("|") if text else []:
         key, colon, value = part.partition(":")
         if not colon or not key:
-            msg = f"expected 'key:value' between bars, got {part!r} in signature {whole!r}"
+            msg = (
+                f"{whole!r} is not a signature: {part!r} is not of the form key:value. "
+                "A full signature looks like 'bertscore|layer:4|idf:none|...'. "
+                "A short signature ends with a hash, like 'bertscore|h:3f9c21ab'"
+            )
             raise SignatureError(msg)
         if key in fields:
             msg = f"duplicate key {key!r} in signature {whole!r}"

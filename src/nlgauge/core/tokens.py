@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import Corpus
 from nlgauge.encoders.base import EncodedText, Encoder
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, did_you_mean
 from nlgauge.io.storage import short_digest
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
@@ -255,6 +255,15 @@ def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     return tables
 
 
+def _refuse_word(choice: str) -> None:
+    """Refuse a word that is neither a file nor looks like one."""
+    if not Path(choice).suffix and Path(choice).name == choice and not Path(choice).exists():
+        words = ", ".join(("none", *COUNTED))
+        hint = did_you_mean(choice, ("none", *COUNTED))
+        msg = f"idf must be {words} or a file made by 'nlgauge build idf', got {choice!r}{hint}"
+        raise InputError(msg)
+
+
 def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     tokenizer = corpus.tokenizer
 
@@ -264,6 +273,7 @@ def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     if choice == "none":
         return IdfTables()
     if choice not in COUNTED:
+        _refuse_word(choice)
         loaded = IdfTable.load(Path(choice))
         if loaded.tokenizer == tokenizer.alternative_digest:
             ways = "without a space before each document" if tokenizer.prefix_space else "with one"

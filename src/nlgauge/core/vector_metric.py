@@ -222,6 +222,9 @@ class VectorMetric(Metric, Generic[Representation]):
     """The value of every component if a side has no tokens; None: `compare` gets None for such a text."""
     derived_fields: ClassVar[tuple[str, ...]] = ("layers",)
 
+    def describe_empty(self) -> str:
+        return "treated as a zero vector" if self.empty_value is None else super().describe_empty()
+
     model: str = option(
         "",
         Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),

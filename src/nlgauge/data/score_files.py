@@ -326,7 +326,7 @@ def metric_name(column: str, columns: Sequence[str], spec: ScoreSpec) -> str:
 
 def _check_score_column(row: Row, column: str, spec: ScoreSpec) -> None:
     if not spec.columns and not _is_number(row.value(column)):
-        hint = f"; if it is not a column of scores, name those that are: {spec.path}:COLUMN,COLUMN"
+        hint = f"; correct it, or choose the score columns: {spec.path}:COLUMN,COLUMN"
         try:
             row.number(column)
         except FileFormatError as error:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO, Any, Literal, NoReturn, TypeAlias, cast
 
-from nlgauge.errors import FileFormatError, InputError, closest_name
+from nlgauge.errors import FileFormatError, InputError, closest_file
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -166,7 +166,7 @@ def _similar_file(path: str) -> str:
         return f"; the folder {folder!r} does not exist"
     with suppress(OSError), os.scandir(folder or ".") as entries:
         names = (entry.name for entry in islice(entries, _MOST_FILES) if entry.is_file())
-        if closest := closest_name(name, names):
+        if closest := closest_file(name, names):
             return f"; did you mean {os.path.join(folder, closest)!r}?"
     return ""
 

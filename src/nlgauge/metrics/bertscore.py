@@ -151,6 +151,9 @@ class BERTScore(VectorMetric[Cloud]):
             for system, result in results.items()
         }
 
+    def describe_empty(self) -> str:
+        return super().describe_empty() + (" before rescaling" if self.rescale != "no" else "")
+
     def _rescale(
         self, segments: Mapping[str, NDArray[np.float64]], state: State
     ) -> Mapping[str, NDArray[np.float64]]:

@@ -79,6 +79,9 @@ class FocusFrequency(AnnotatedTextMetric):
         """The chosen measure."""
         return self.measure
 
+    def describe_empty(self) -> str:
+        return ""  # a note has it: a text without foci
+
     def describe_note(self, note: Note) -> str:
         """Add how foci without a counterpart are treated."""
         return describe_no_focus(self.unmatched)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import BY_PROFILE, Option
 from nlgauge.core.result import Result
-from nlgauge.io.table import Cell, Table, deviation_notes
+from nlgauge.io.table import Cell, Table
 
 #: Sections of a metric's docstring that `nlgauge show` prints.
 SHOWN_SECTIONS = ("What it computes", "Profiles and deviations")
@@ -91,13 +91,25 @@ class MetricDescription(Result):
             f"{metric.name}: {metric.what}",
             f"{metric.better} is better; components: {', '.join(metric.components)} (reported: {metric.main}){lower}",
             "",
-            "\n\n".join([self.equation, *deviation_notes([self.equation])]),
+            _without_numbers(self.equation),
             "",
         ]
         for entry in self.options:
             lines += [f"{entry.name}  {entry.help}", f"    {entry.values} (default: {entry.default})"]
         how = f"set an option: --metric {metric.name}:{self.options[0].name}=VALUE,..."
         return "\n".join([*lines, "", how, "", self.citation, ""])
+
+
+def _without_numbers(text: str) -> str:
+    """The text without numbers of deviations in parentheses; lines break where they did.
+
+    >>> _without_numbers("scores (D6.8, D6.9). Paper and code disagree (D6.1\\nto D6.4); (D16: keys)")
+    'scores. Paper and code disagree;\\n(keys)'
+    """
+    text = re.sub(r"\bD\d+(\.\d+)?: ", "", text)
+    numbers = r"\s\(D\d+(?:\.\d+)?(?:(?:, |\sto )D\d+(?:\.\d+)?)*\)"
+    text = re.sub(rf"(?={numbers})[^)]*\n[^)]*\)(\S*)\s", r"\1\n", text)
+    return re.sub(numbers, "", text)
 
 
 def describe_metric(metric: type[Metric]) -> MetricSummary:

@@ -170,7 +170,9 @@ class _Files:
                 msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
                 raise RecipeError(msg)
         if runs and None in names:
-            msg = f"--runs needs the system of every file: NAME=FILE, as in {names[0] or 'base'}={pairs[-1][1]}"
+            first, last = pairs[0][1], pairs[-1][1]
+            name = next((name for name in names if name), "base")
+            msg = f"--runs needs the name of each file's system, such as {name}={first} {name}={last}"
             raise RecipeError(msg)
         return cls([spec for _, spec in pairs], names, runs)
 
@@ -180,7 +182,10 @@ class _Files:
         json = [spec for spec in self.specs if spec.lower().endswith(".json")]
         if json and len(json) < len(self.specs):
             other = next(spec for spec in self.specs if spec not in json)
-            msg = f"{json[0]!r} is a saved run and {other!r} is a text; save the scores of both, or score both"
+            msg = (
+                f"{json[0]!r} is a saved run and {other!r} is a text file, which cannot be mixed; compare text files "
+                f"with --refs REF, or save the scores first: nlgauge score {other} --refs REF -o run.json"
+            )
             raise RecipeError(msg)
         return bool(json)
 
@@ -398,6 +403,7 @@ def _check(args: argparse.Namespace) -> None:
         msg = "nlgauge compare needs systems (HYP ...) or scores (--scores FILE); see 'nlgauge compare --help'"
         raise RecipeError(msg)
     if texts and not (args.refs or args.source):
+        _ = _Files.of(args.hyps, runs=args.runs).saved  # a mixture has its own message
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
     if args.joined and not texts:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from nlgauge.core.kinds import Flag, Many
 from nlgauge.core.options import Option, OptionSet
-from nlgauge.errors import RecipeError, did_you_mean
+from nlgauge.errors import RecipeError, closest_name, did_you_mean
 
 if TYPE_CHECKING:
     from nlgauge.core.result import Result
@@ -106,6 +106,8 @@ class CommandParser(argparse.ArgumentParser):
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
                 message = f"{action.metavar} is missing; see '{self.prog} --help'"
+            elif action.nargs == 2 and message.endswith(f"required: {action.metavar}"):
+                message = f"needs two arguments: {action.metavar} {action.metavar}"
         self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
@@ -120,8 +122,7 @@ class CommandParser(argparse.ArgumentParser):
             self.exit()
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
-            hint = self._hint(extra, getattr(parsed, "metric", None) or ())
-            self.error(f"unrecognized arguments: {' '.join(extra)}{hint}")
+            self.error(self._about_unknown(extra, list(args or ()), getattr(parsed, "metric", None) or ()))
         _note_options(parsed, self._actions)
         return parsed, []
 
@@ -135,21 +136,44 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
         super()._check_value(action, value)
 
-    def _hint(self, extra: Sequence[str], metrics: Sequence[str]) -> str:
-        text = extra[0]
-        if text.startswith("-"):
-            name = text.partition("=")[0].lstrip("-")
-            if "--metric" in self._option_string_actions and (hint := _metric_option_hint(name, extra, metrics)):
-                return hint
-            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
-            return did_you_mean(name, names).replace(" '", " '--")
+    def _about_unknown(self, extra: Sequence[str], args: Sequence[str], metrics: Sequence[str]) -> str:
+        """The message about arguments that the command does not take."""
+        text = extra[0].lstrip("\0")
+        if text.startswith("-") and not text.startswith("-:"):
+            flag = text.partition("=")[0]
+            name = flag.lstrip("-")
+            hint = _metric_option_hint(name, extra, metrics) if "--metric" in self._option_string_actions else ""
+            names = [own.removeprefix("--") for own in self._option_string_actions if own.startswith("--")]
+            spellings = {word: own for word, own in _OTHER_WORDS.items() if own in names}
+            spellings |= {own: own for own in names}
+            closest = closest_name(name, spellings)
+            if not hint:
+                hint = f"; did you mean '--{spellings[closest]}'?" if closest else f"; see '{self.prog} --help'"
+            return f"unknown option {flag!r}{hint}"
         takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
-        return f"; files come first, right after '{self.prog}'" if takes_files else ""
+        hint = f"; files come first, right after '{self.prog}'" if takes_files and not _is_number(text) else ""
+        before = args[args.index(extra[0]) - 1] if extra[0] in args[1:] else ""
+        action = self._option_string_actions.get(before)
+        if action is not None and action.nargs == 0:
+            return f"{before} takes no value, got {text!r}{hint or '; remove the value'}"
+        return f"unexpected argument {text!r}{hint}"
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse ignores errors here, so that help that could not be written would exit with status 0.
         if message:
             (file or sys.stderr).write(message)
+
+
+#: Words for a flag in other tools.
+_OTHER_WORDS = {"references": "refs", "sources": "source", "out": "output", "language": "lang"}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _spellings(commands: argparse.Action) -> dict[str, str]:

@@ -31,7 +31,7 @@ from nlgauge.encoders.load import is_added
 from nlgauge.errors import DigestError, ModelNotFoundError, NlgaugeError, RecipeError
 from nlgauge.io.packages import missing_package_message
 from nlgauge.io.storage import short_digest
-from nlgauge.io.store.catalog import CARDS, ModelCard, find_card
+from nlgauge.io.store.catalog import CARDS, ModelCard, find_card, unknown_model
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.moverscore import MoverScore
@@ -59,7 +59,7 @@ class Policy:
         self._offered = tuple(models)
         for name in models:
             if find_card(name) is None and not is_added(name):
-                msg = f"unknown model {name!r}; a service can offer: {', '.join(CARDS)}"
+                msg = f"--models: {unknown_model(name, CARDS)}"
                 raise RecipeError(msg)
 
     def check(self, recipe: Metric) -> None:

@@ -20,7 +20,7 @@ from nlgauge.encoders.base import PRECISIONS
 from nlgauge.encoders.load import engine_names, is_added
 from nlgauge.errors import RecipeError
 from nlgauge.io.storage import cache_dir
-from nlgauge.io.store.catalog import encoder_names, find_card
+from nlgauge.io.store.catalog import encoder_names, find_card, unknown_model
 
 #: Longest wait of a stop in seconds: a day.
 _LONGEST_STOP = 86_400.0
@@ -149,11 +149,13 @@ class ServeOptions(OptionSet):
 
     def check(self) -> None:
         """Refuse unknown backends and models, and names that no request can match."""
-        models = f"known models by name: {', '.join(encoder_names())}"
+        for name in self.preload:
+            if find_card(name) is None and not is_added(name):
+                msg = f"--preload: {unknown_model(name, encoder_names())}"
+                raise RecipeError(msg)
         proxies = [self.trust_proxy] if self.trust_proxy else []
         for name, values, is_accepted, wanted in (
             ("engine", [self.engine], engine_names().__contains__, " or ".join(engine_names())),
-            ("preload", self.preload, lambda model: find_card(model) is not None or is_added(model), models),
             ("host_names", self.host_names, _is_host, _HOST),
             ("allow_origins", self.allow_origins, _is_origin, _ORIGIN),
             ("trust_proxy", proxies, lambda text: all(_address(part.strip()) for part in text.split(",")), _PROXIES),

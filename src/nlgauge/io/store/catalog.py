@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -118,6 +118,11 @@ def find_card(name: str) -> ModelCard | None:
 def card_of_digest(digest: str) -> ModelCard | None:
     """The card with this digest (`Encoder.digest`); None if there is none."""
     return next((card for card in CARDS.values() if card.weights_digest == digest), None)
+
+
+def unknown_model(name: str, names: Iterable[str]) -> str:
+    """The message about a model that is none of these."""
+    return f"unknown model {name!r}; choose from {', '.join(names)}"
 
 
 def encoder_names() -> tuple[str, ...]:

@@ -92,8 +92,15 @@ def raise_if_extra_missing(card: ModelCard) -> None:
         raise MissingExtraError(msg)
 
 
+def is_offline() -> bool:
+    """Whether NLGAUGE_OFFLINE forbids downloads."""
+    return os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}
+
+
 def pull_advice(model: str, *, pulling: bool = False) -> str:
     """How to get a model, as the beginning of a sentence; `nlgauge models pull` does not advise itself."""
+    if is_offline():
+        return "Unset NLGAUGE_OFFLINE and " + ("try again" if pulling else f"run 'nlgauge models pull {model}'")
     return "Try again while online" if pulling else f"Run 'nlgauge models pull {model}' while online"
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError, closest_name, did_you_mean
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, encoder_names, find_card
-from nlgauge.io.store.fetch import cached_card, fetch_card, pull_advice, raise_if_extra_missing
+from nlgauge.io.store.fetch import cached_card, fetch_card, is_offline, pull_advice, raise_if_extra_missing
 from nlgauge.io.store.hub import (
     TOKENIZER_HINT,
     WEIGHTS_HINT,
@@ -169,8 +169,7 @@ def resolve(
     check_length(model)
     if _is_path(model):
         return _local(model)
-    offline = os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}
-    why_not = ", and NLGAUGE_OFFLINE is set" if offline else None if download else ""
+    why_not = ", and NLGAUGE_OFFLINE forbids downloads" if is_offline() else None if download else ""
     card = find_card(model)
     if card is not None:
         return _known(card, why_not=why_not, progress=progress, pulling=pulling)
@@ -219,9 +218,12 @@ def _from_hub(model: str, *, why_not: str | None, progress: bool, pulling: bool)
         hint = did_you_mean(model, CARDS, see="nlgauge models list")
         msg = f"unknown model {model!r}, not a name, a folder or a hub id such as 'owner/name'{hint}"
         raise ModelNotFoundError(msg)
-    closest, others = closest_name(model, CARDS), ", ".join(encoder_names())
+    others = ", ".join(encoder_names())
     fix = f"{pull_advice(model, pulling=pulling)}, or use one of the offline models: {others}"
-    fix = f"Did you mean {closest!r}?" if closest else fix
+    if "/" not in model and closest_name(model, CARDS) and cached_snapshot(model) is None:
+        # Almost all ids of the hub have an owner, so a name close to a known one is misspelt.
+        msg = f"unknown model {model!r}{did_you_mean(model, CARDS, see='nlgauge models list')}"
+        raise ModelNotFoundError(msg)
     if why_not is not None:
         folder = cached_snapshot(model)
         if folder is None:

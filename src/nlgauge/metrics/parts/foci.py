@@ -406,6 +406,10 @@ class DiscoMetric(VectorMetric[Representation]):
     """A metric of a document's foci."""
 
     empty_value: ClassVar[float | None] = None
+
+    def describe_empty(self) -> str:
+        return ""  # a note has it: a text without foci
+
     citation: ClassVar[str] = cite("zhao-etal-2023-discoscore")
 
     if TYPE_CHECKING:  # options of each of the metrics

@@ -283,7 +283,10 @@ def _in_one_order(views: list[SystemScores]) -> list[SystemScores]:
         if missing:
             name = sorted(missing)[0]
             has, lacks = (view, first) if name in view.systems else (first, view)
-            msg = f"system {name!r} has scores of {has.metric!r} but none of {lacks.metric!r}"
+            msg = (
+                f"system {name!r} has scores of {has.metric!r} but none of {lacks.metric!r}; score it with "
+                f"{lacks.metric!r} too, or compare only metrics that all systems have (metric=)"
+            )
             raise InputError(msg)
         if view.n != first.n:
             msg = (
