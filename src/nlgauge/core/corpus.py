@@ -124,8 +124,8 @@ class Corpus:
             return self
         if self.sources is None:
             msg = (
-                f"{metric} needs the source texts; pass --source FILE (Python: sources=), "
-                f"or compare with references: -m {metric}:against=refs"
+                f"{metric} needs the source texts; pass them with sources=, "
+                f"or compare with references: {metric}:against=refs"
             )
             raise InputError(msg)
         return self._with_sources
@@ -193,7 +193,7 @@ def make_corpus(
     if not isinstance(systems, Mapping) or not systems:
         got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
         hint = "; for a data frame, pass frame.to_dict('list')" if hasattr(systems, "to_dict") else ""
-        msg = f"no system to score: expected a dict from system names to lists of texts, got {got}{hint}"
+        msg = f"systems must be a dict from system names to lists of texts, got {got}{hint}"
         raise InputError(msg)
     for name in systems:
         if not isinstance(name, str) or (len(systems) > 1 and not name):
@@ -324,7 +324,7 @@ def document_rows(document_ids: Sequence[str]) -> dict[str, range]:
         else:
             last = rows[name].stop - 1
             msg = (
-                f"document {name!r} is split: it ends with segment {last} and continues in segment {row}; "
+                f"document {name!r} is split: segments {last} and {row} belong to it, but not those between; "
                 "put the segments of a document next to each other, and give each document a unique id"
             )
             raise InputError(msg)
@@ -361,11 +361,11 @@ def join_documents(
     [('One.\nTwo.', '1.\n2.')]
     """
     if len(texts) != len(document_ids):
-        fewer, more = sorted([len(texts), len(document_ids)])
-        last = f", in document {document_ids[fewer - 1]!r}" if 0 < fewer <= len(document_ids) else ""
+        matched = min(len(texts), len(document_ids))
+        rest = f"segment {matched}" if len(texts) > matched else f"document id {document_ids[matched]!r}"
         msg = (
-            f"{len(texts)} segments, but {len(document_ids)} document ids: one side ends after {fewer}{last}, "
-            f"the other has {more - fewer} more"
+            f"{len(texts)} segments, but {len(document_ids)} document ids; give one id per segment "
+            f"(the first without a partner: {rest})"
         )
         raise InputError(msg)
     parts = {name: [texts[row] for row in rows] for name, rows in document_rows(document_ids).items()}

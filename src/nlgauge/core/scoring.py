@@ -390,7 +390,7 @@ def _check_reproduced(given: Signature, got: Signature, unused: Collection[str])
         raise SignatureError(msg)
     notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
     if loose:
-        notes.append("it does not specify " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
+        notes.append("the signature does not specify " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
     if notes:
-        msg = f"the result differs from the signature: {'; '.join(notes)}"
+        msg = f"the result may differ from that of the signature: {'; '.join(notes)}"
         warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

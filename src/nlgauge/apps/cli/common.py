@@ -297,6 +297,8 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
         return f"{flag_of(match[1])} {value}".rstrip()
 
     if names := set(flags):
+        if "source" in names:
+            message = re.sub(r"\bsources=(?=[\s;,.)]|$)", "--source", message)
         for end in (r"='([^']*)'", r"=(FILE|PATH)\b", r"=(?=[\s;,.)]|$)"):
             message = re.sub(any_of(names) + end, flag, message)
         message = re.sub(rf"^{any_of(names)}(?= must )", flag, message)
@@ -375,7 +377,7 @@ def check_documents(
 ) -> None:
     """Refuse a file that does not name the document of every segment."""
     if documents is not None and len(documents) != count:
-        msg = f"{args.document_ids!r} names {len(documents)} documents, one per line, for {count} {what}"
+        msg = f"{args.document_ids!r} has {len(documents)} lines, but needs a document id for each of {count} {what}"
         if 0 < count < len(documents):
             msg += f"; the last of these is in document {documents[count - 1]!r}"
         elif documents:

@@ -192,7 +192,7 @@ def change_corpus(command: Command) -> Command:
 
 def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
     if bool(args.hyps) == (args.data is not None):
-        msg = "nlgauge explain corpus needs either HYP with --refs REF or --source SRC, or --data NAME"
+        msg = "nlgauge explain corpus needs texts (HYP --refs REF, or HYP --source SRC) or a data set (--data NAME)"
         raise RecipeError(msg)
     if args.data is None:
         return read_segments(args)

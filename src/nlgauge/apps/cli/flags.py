@@ -18,6 +18,7 @@ need is hidden from `--help` and shown by `--help-all`.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 import textwrap
@@ -106,8 +107,10 @@ class CommandParser(argparse.ArgumentParser):
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
                 message = f"{action.metavar} is missing; see '{self.prog} --help'"
-            elif action.nargs == 2 and message.endswith(f"required: {action.metavar}"):
-                message = f"needs two arguments: {action.metavar} {action.metavar}"
+        names = [str(action.metavar) for action in self._actions if not action.option_strings]
+        if len(names) > len(set(names)) and message.endswith(f"required: {names[-1]}"):
+            message = f"needs {len(names)} arguments: {' '.join(names)}"
+        message = re.sub(r"^argument (\S+): expected (at least )?one argument$", r"\1 needs \2one value", message)
         self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here

@@ -151,6 +151,8 @@ def _text(error: Mapping[str, Any], known: Sequence[str]) -> str:
     if kind == "extra_forbidden":
         name = str(loc[-1])[:80]
         return f"unknown field {name!r}{did_you_mean(name, known) if len(loc) == 2 else ''}"
+    if kind == "string_pattern_mismatch" and loc[0] == "path":
+        return "must be the id of a job, as the service returned it"
     if kind in _TEXTS:
         return _TEXTS[kind].format_map(error.get("ctx", {}))
     message = str(error.get("msg", ""))[:200]

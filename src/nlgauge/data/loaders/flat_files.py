@@ -145,7 +145,8 @@ def load_custom(
     file = str(path)
     form = suffix_format(file)
     if form == "text":
-        msg = f"{file}: unknown extension; expected .tsv, .csv or .jsonl (also .gz)"
+        problem = "is a folder" if path.is_dir() else "has an unknown extension"
+        msg = f"{file} {problem}; name a .tsv, .csv or .jsonl file (also .gz)"
         raise InputError(msg)
     reference_columns, criteria, metrics = (_as_names(value) for value in (references, human, released))
     if not criteria:

@@ -131,7 +131,7 @@ class WmtPackage:
         ]
         judged = list(dict.fromkeys(row.text("LP") for row in rows))
         available = sorted(set(judged) & set(self.outputs))
-        selected = select_known(langpairs, available, f"{self.name}: language pair with assessments and outputs")
+        selected = select_known(langpairs, available, f"{self.name}: judged language pair")
         build = TableBuilder()
         for langpair in selected:
             self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
@@ -238,7 +238,7 @@ class WmtPackage:
     def _need(self, name: str) -> Path:
         file = find_below(self.path, name)
         if file is None:
-            msg = f"{self.path}: no {name!r} in this folder or below; name the folder of the package"
+            msg = f"{self.path}: no {name!r} in this folder or below; name the folder of the unpacked data set"
             raise InputError(msg)
         return file
 
