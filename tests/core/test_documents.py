@@ -26,7 +26,9 @@ def test_document_of_white_space_is_empty() -> None:
 
 
 def test_split_document_is_refused() -> None:
-    with pytest.raises(InputError, match="document 'a' is split: it ends with segment 0 and continues in segment 2"):
+    with pytest.raises(
+        InputError, match="document 'a' is split: segments 0 and 2 belong to it, but not those between"
+    ):
         join_documents(["1", "2", "3"], ["a", "b", "a"])
 
 
@@ -35,10 +37,13 @@ def test_split_document_is_refused() -> None:
     [
         (
             ["1"],
-            "1 segments, but 3 document ids: one side ends after 1, in document 'a', the other has 2 more",
+            "1 segments, but 3 document ids; give one id per segment .the first without a partner: document id 'a'",
         ),
-        (["1"] * 5, "5 segments, but 3 document ids: one side ends after 3, in document 'b'"),
-        ([], "0 segments, but 3 document ids: one side ends after 0, the other has 3 more"),
+        (
+            ["1"] * 5,
+            "5 segments, but 3 document ids; give one id per segment .the first without a partner: segment 3",
+        ),
+        ([], "0 segments, but 3 document ids; give one id per segment .the first without a partner: document id 'a'"),
     ],
 )
 def test_unequal_numbers_of_segments_and_ids_are_refused(texts: list[str], message: str) -> None:

@@ -142,7 +142,7 @@ def test_part_of_a_signature_is_read_with_a_warning_about_missing_fields() -> No
     with pytest.warns(NlgaugeWarning) as seen:
         nlgauge.score(["A cat sat."], ["The cat sat."], metric=part)
     said = [str(warning.message) for warning in seen]
-    assert any("it does not specify weights (here 53aa51172d14), tokenizer" in text for text in said)
+    assert any("the signature does not specify weights (here 53aa51172d14), tokenizer" in text for text in said)
 
 
 def test_a_signature_of_a_later_grammar_is_refused() -> None:

@@ -128,7 +128,7 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:
         score = nlgauge.score(hyps, refs)
     assert [str(one.message) for one in caught] == [
-        "2 segments (0, 1): tokens unknown to model 'minilm' share one vector; the score is unreliable"
+        "2 segments (0, 1): tokens unknown to model 'minilm'; the score is unreliable"
     ]
     assert score.notes.get("unknown", ()) == (0, 1)
     assert str(score.signature).endswith("||truncated:0|empty:0|unknown:2")

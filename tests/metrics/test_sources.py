@@ -74,7 +74,7 @@ def test_idf_of_sources_is_counted_on_the_sources() -> None:
         (
             "xmoverscore",
             {"refs": REFS},
-            r"xmoverscore needs the source texts; .*--source.*refs$",
+            r"xmoverscore needs the source texts; pass them with sources=.*refs$",
         ),
         ("sentsim", {"refs": REFS}, r"sentsim needs the source.*sentsim:against=refs$"),
         ("bertscore", {"sources": SOURCES}, r"bertscore needs references.*refs=.*bertscore:against=source$"),

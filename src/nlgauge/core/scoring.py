@@ -389,8 +389,10 @@ def _check_reproduced(given: Signature, got: Signature, unused: Collection[str])
         msg = f"the signature cannot be reproduced: {fields}"
         raise SignatureError(msg)
     notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
+    problems = [f"the result differs from the signature: {'; '.join(notes)}"] if notes else []
     if loose:
-        notes.append("the signature does not specify " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
-    if notes:
-        msg = f"the result may differ from that of the signature: {'; '.join(notes)}"
+        fields = ", ".join(f"{d.key} (here {d.right})" for d in loose)
+        problems.append(f"the score may differ, because the signature does not specify {fields}")
+    if problems:
+        msg = "; ".join(problems)
         warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

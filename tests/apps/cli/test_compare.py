@@ -376,7 +376,9 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     assert "system 'big' is given twice; use --runs if the files are runs" in refused(
         2, *command[: 1 + len(files)], *CHRF
     )
-    assert "--runs needs the system of every file" in refused(2, "compare", "base.txt", *CHRF, "--runs")
+    assert "--runs needs the name of each file's system, such as base=base.txt base=worse.txt" in refused(
+        2, "compare", "base.txt", *CHRF, "--runs"
+    )
     for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
         assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
@@ -486,7 +488,7 @@ def test_a_figure_and_a_report(run: Run, refused: Refusal, folder: Path) -> None
     page = (folder / "out.html").read_text()
     assert "Two &lt;systems&gt;" in page
     assert "<bdi>base</bdi>" in page
-    assert "a figure's file ends in" in refused(2, *command, "--plot", "out.gif")
+    assert "a figure's file must end in .png" in refused(2, *command, "--plot", "out.gif")
     assert "the folder 'nowhere' does not exist" in refused(1, *command, "--report", "nowhere/out.html")
     assert "'base.txt' is an input of this command" in refused(1, *command, "--report", "base.txt")
 

@@ -78,7 +78,10 @@ def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
     )
     for more in (("--unit", "document"), ("--confidence",)):
         said = refused(1, *score, *more, "--document-ids", "few.txt")
-        assert "'few.txt' names 4 documents, one per line, for 6 segments; the file ends with document 'b'" in said
+        assert (
+            "'few.txt' has 4 lines, but needs a document id for each of 6 segments; the file ends with document 'b'"
+            in said
+        )
     assert "belongs to --confidence or to --unit document" in refused(2, *score, "--document-ids", "docs.txt")
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")

@@ -59,7 +59,7 @@ def test_figures(run, scored, folder):
             "--lexicon is only used by factor MOR",
         ),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--annotator", "nosuch"), 2, "unknown annotator"),
-        (("explain", "corpus"), 2, "needs either HYP"),
+        (("explain", "corpus"), 2, "needs texts"),
         (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs either"),
         (("explain", "corpus", "--data", "sts", "--refs", "ref.txt"), 2, "--refs belongs to texts in files"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--limit", "3"), 2, "--limit belongs to --data NAME"),

@@ -229,7 +229,7 @@ def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
     assert result.status == 2
     usage, error = result.err.splitlines()
     assert usage == "usage: nlgauge score HYP ... --refs REF ... [options]"
-    assert error == "nlgauge score: error: argument -d/--decimals: expected one argument"
+    assert error == "nlgauge score: error: -d/--decimals needs one value"
 
 
 @pytest.mark.parametrize(

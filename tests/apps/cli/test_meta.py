@@ -168,7 +168,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     short = judged.parent / "short.txt"
     short.write_text("d1\nd2\n")
     for more, status, word in (
-        (["--document-ids", str(short)], 1, "names 2 documents, one per line, for 36 rows of judged.tsv"),
+        (["--document-ids", str(short)], 1, "has 2 lines, but needs a document id for each of 36 rows of judged.tsv"),
         (["--documents"], 1, "has no document ids"),
         (["--documents", "--document-ids", ids], 2, "--documents does not go with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),

@@ -120,7 +120,7 @@ def test_pull_takes_several_models_and_can_be_quiet(run: Run) -> None:
 def test_pull_without_a_network(refused: Refusal) -> None:
     message = refused(1, "models", "pull", "minilm")
     assert "'minilm'" in message
-    assert "NLGAUGE_OFFLINE" in message
+    assert "Unset NLGAUGE_OFFLINE and try again" in message
 
 
 @pytest.mark.usefixtures("empty_cache")

@@ -100,10 +100,11 @@ def test_text_that_can_be_nothing_is_refused_without_asking(text: str, fake_hub:
     assert fake_hub.questions == 0
 
 
-@pytest.mark.usefixtures("cache", "fake_hub")
-def test_misspelt_name_is_suggested() -> None:
-    with pytest.raises(ModelNotFoundError, match="Did you mean 'minilm'"):
+@pytest.mark.usefixtures("cache")
+def test_misspelt_name_is_suggested_without_a_question_to_the_hub(fake_hub: FakeHub) -> None:
+    with pytest.raises(ModelNotFoundError, match="unknown model 'minlm'; did you mean 'minilm'"):
         resolve("minlm")
+    assert fake_hub.questions == 0
 
 
 @pytest.mark.parametrize("text", ["", " "])

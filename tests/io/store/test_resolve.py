@@ -48,7 +48,11 @@ def test_absent_and_offline_names_the_command(
     message = str(caught.value)
     assert "'nlgauge models pull minilm'" in message
     assert "--model PATH" in message
-    assert ("NLGAUGE_OFFLINE" if how == "NLGAUGE_OFFLINE" else "is not on this machine. Run") in message
+    assert (
+        "Unset NLGAUGE_OFFLINE and run 'nlgauge models pull minilm'"
+        if how == "NLGAUGE_OFFLINE"
+        else "is not on this machine. Run"
+    ) in message
     assert registry.asked == []
     assert fake_hub.questions == 0
 

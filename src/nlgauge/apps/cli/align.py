@@ -348,13 +348,14 @@ COMMANDS = {
             MESSAGES._replace(title="run"),
         ),
         help="fine-tune an encoder on parallel texts",
+        usage="--model NAME --parallel SRC TGT -o FOLDER",
         description="Fine-tune a Hugging Face encoder on parallel texts with JOINT-ALIGN. To resume an interrupted "
         "run, repeat the command. Needs nlgauge[torch].",
         examples="""\
   nlgauge align train --model xlm-roberta-base --parallel a.de a.en -o xlmr-de
   nlgauge align train --model xlm-roberta-base --parallel a.de a.en \\
-      --alignments a.links --parallel b.fr b.en --alignments b.links -o xlmr-de-fr
-  nlgauge score out.en -s src.de -m xmoverscore:aggregation=last --model ./xlmr-de
+      --alignments a.links --parallel b.fr b.en --alignments b.links -o xlmr-fr
+  nlgauge score a.en -s a.de -m xmoverscore:aggregation=last --model ./xlmr-de
 """,
     ),
     "build means": Command(

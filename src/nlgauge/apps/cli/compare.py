@@ -536,7 +536,7 @@ COMMANDS = {
         examples=f"""\
   nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
-  nlgauge compare a.txt b.txt --refs ref.txt -m bertscore chrf --table paper -f latex
+  nlgauge compare a.txt b.txt --refs ref.txt -m chrf bleu --table paper -f latex
   nlgauge compare run1.json run2.json           saved by nlgauge score -o
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv
 status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided

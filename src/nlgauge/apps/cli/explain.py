@@ -386,7 +386,7 @@ COMMANDS = {
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat sits."
   nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." \\
       --metric bertscore:against=source
-  nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog." --plot pair.png
+  nlgauge explain pair --hyp-text "A cat." --ref-text "A dog." --plot pair.png
 """,
     ),
     "explain evaluate": Command(
