@@ -26,9 +26,7 @@ def test_document_of_white_space_is_empty() -> None:
 
 
 def test_split_document_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="document 'a' is split: segments 0 and 2 belong to it, but not those between"
-    ):
+    with pytest.raises(InputError, match="document 'a' is split: segments 0 and 2 belong to it, but not"):
         join_documents(["1", "2", "3"], ["a", "b", "a"])
 
 
@@ -37,13 +35,13 @@ def test_split_document_is_refused() -> None:
     [
         (
             ["1"],
-            "1 segments, but 3 document ids; give one id per segment .the first without a partner: document id 'a'",
+            "1 segments, but 3 document ids; give one id per segment .the first .*: document id 'a'",
         ),
         (
             ["1"] * 5,
-            "5 segments, but 3 document ids; give one id per segment .the first without a partner: segment 3",
+            "5 segments, but 3 document ids; give one id per segment .the first .*: segment 3",
         ),
-        ([], "0 segments, but 3 document ids; give one id per segment .the first without a partner: document id 'a'"),
+        ([], "0 segments, but 3 document ids; give one id per segment .the first .*: document id 'a'"),
     ],
 )
 def test_unequal_numbers_of_segments_and_ids_are_refused(texts: list[str], message: str) -> None:

@@ -151,7 +151,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
         (
             "x.tsv",
             "id\ttext\ta\n1\tno\t.5\n",
-            r"column 'text': expected a number, got \"no\"; correct it, or choose the score columns: .*:COLUMN,COLUMN",
+            r"column 'text': expected a number, got \"no\"; correct it, or choose the score columns: ",
         ),
         ("x.tsv", "id\n1\n", "no column of scores; the only columns are 'id'"),
         (

@@ -101,7 +101,7 @@ def test_text_that_can_be_nothing_is_refused_without_asking(text: str, fake_hub:
 
 
 @pytest.mark.usefixtures("cache")
-def test_misspelt_name_is_suggested_without_a_question_to_the_hub(fake_hub: FakeHub) -> None:
+def test_misspelt_name_is_suggested_without_a_question_to_the_hub(fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError, match="unknown model 'minlm'; did you mean 'minilm'"):
         resolve("minlm")
     assert fake_hub.questions == 0

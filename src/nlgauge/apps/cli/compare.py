@@ -170,9 +170,9 @@ class _Files:
                 msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
                 raise RecipeError(msg)
         if runs and None in names:
-            first, last = pairs[0][1], pairs[-1][1]
-            name = next((name for name in names if name), "base")
-            msg = f"--runs needs the name of each file's system, such as {name}={first} {name}={last}"
+            system = next((name for name in names if name), "base")
+            example = " ".join(f"{system}={spec}" for _, spec in pairs[:2])
+            msg = f"--runs needs the name of each file's system, such as {example}"
             raise RecipeError(msg)
         return cls([spec for _, spec in pairs], names, runs)
 

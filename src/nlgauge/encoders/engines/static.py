@@ -165,7 +165,8 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         try:
             row = np.array(numbers, dtype=np.float32)
         except ValueError as error:
-            msg = f"{path.name} is not a file of word vectors: line {number} is not a word and {width} numbers ({error})"
+            problem = f"line {number} is not a word and {width} numbers ({error})"
+            msg = f"{path.name} is not a file of word vectors: {problem}"
             raise FileFormatError(msg) from error
         if not word or len(row) != width or not np.isfinite(row).all():
             msg = f"{path.name}, line {number}: expected a word and {width} finite numbers, got {len(fields)} fields"
