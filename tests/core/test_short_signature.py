@@ -188,7 +188,7 @@ def test_a_short_form_is_found_in_result_files(tmp_path: Path) -> None:
     assert Signature.find(digits, [run]).run == {"empty": "2"}
     assert Signature.find(digits, [table]).run == {"empty": "0"}
     assert Signature.find(digits, [str(page), table]).recipe == Signature.parse(BERTSCORE).recipe
-    with pytest.raises(SignatureError, match=r"h:00000000 is not in '.*run\.json' or the index"):
+    with pytest.raises(SignatureError, match=r"h:00000000: not in '.*run\.json', and not produced on"):
         Signature.find("h:00000000", [run])
     with pytest.raises(nlgauge.errors.InputError, match=r"cannot read '.*missing\.json': No such file"):
         Signature.find(digits, [tmp_path / "missing.json"])

@@ -11,6 +11,7 @@ The idf table that weights each text:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -257,7 +258,7 @@ def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
 
 def _refuse_word(choice: str) -> None:
     """Refuse a word that is neither a file nor looks like one."""
-    if not Path(choice).suffix and Path(choice).name == choice and not Path(choice).exists():
+    if re.fullmatch(r"[\w-]+", choice) and not Path(choice).exists():
         words = ", ".join(("none", *COUNTED))
         hint = did_you_mean(choice, ("none", *COUNTED))
         msg = f"idf must be {words} or a file made by 'nlgauge build idf', got {choice!r}{hint}"

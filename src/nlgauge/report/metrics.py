@@ -91,7 +91,7 @@ class MetricDescription(Result):
             f"{metric.name}: {metric.what}",
             f"{metric.better} is better; components: {', '.join(metric.components)} (reported: {metric.main}){lower}",
             "",
-            _without_numbers(self.equation),
+            self.equation,
             "",
         ]
         for entry in self.options:
@@ -140,4 +140,4 @@ def metric_equation(metric: type[Metric]) -> str:
     _, *parts = re.split(r"^(.+)\n-+\n", text, flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     shown = [sections[title].strip("\n") for title in SHOWN_SECTIONS if title in sections]
-    return "\n\n".join(shown or [text.partition("\n\n")[0]])
+    return _without_numbers("\n\n".join(shown or [text.partition("\n\n")[0]]))

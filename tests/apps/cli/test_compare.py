@@ -376,9 +376,8 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     assert "system 'big' is given twice; use --runs if the files are runs" in refused(
         2, *command[: 1 + len(files)], *CHRF
     )
-    assert "--runs needs the name of each file's system, such as base=base.txt base=worse.txt" in refused(
-        2, "compare", "base.txt", *CHRF, "--runs"
-    )
+    says = refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--runs")
+    assert "--runs needs the name of each file's system, such as base=base.txt base=worse.txt" in says
     for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
         assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
@@ -649,7 +648,11 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "scores are read from .tsv, .csv, .jsonl and .json files"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),
-        ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt", 1, "names 1 documents"),
+        (
+            "compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt",
+            1,
+            "has 1 line, but needs a document id",
+        ),
         ("compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids blank.txt", 1, "empty document id"),
     ],
 )
@@ -666,7 +669,7 @@ def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusa
     """A model that is not there would be missed as soon as scoring begins."""
     texts = ("compare", "base.txt", "same.txt", "--refs", "refs.txt", "--model", "nowhere/model", "-q")
     write_lines(folder / "short.txt", ["d1"])
-    assert "names 1 documents" in refused(1, *texts, "--document-ids", "short.txt")
+    assert "has 1 line, but needs a document id" in refused(1, *texts, "--document-ids", "short.txt")
     assert "no scores of system 'same'" in refused(1, *texts, "--scores", wide(folder))
     write_lines(folder / "cost.csv", ["system,hours", "other,1"])
     assert "unknown system 'other'" in refused(1, *texts, "--budget", "cost.csv")

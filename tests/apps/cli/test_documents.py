@@ -85,7 +85,7 @@ def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
     assert "belongs to --confidence or to --unit document" in refused(2, *score, "--document-ids", "docs.txt")
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")
-    assert "names 4 documents" in refused(1, *compare, "--document-ids", "few.txt")
+    assert "has 4 lines, but needs a document id" in refused(1, *compare, "--document-ids", "few.txt")
     assert "no texts are scored" in refused(
         2, "compare", "--scores", "x.tsv", "--unit", "document", "--document-ids", "docs.txt"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,12 @@ def test_an_unknown_metric_is_refused(refused: Refusal) -> None:
     assert "did you mean 'moverscore'?" in refused(2, "show", "movescore")
 
 
-def test_numbers_of_deviations_are_explained(run: Run) -> None:
-    assert "numbers such as D5.1 are rows of docs/deviations.md" in run("show", "moverscore").out
-    assert "docs/deviations.md" not in run("show", "bleu").out
+@pytest.mark.parametrize("name", METRICS)
+def test_equations_have_no_numbers_of_deviations(run: Run, name: str) -> None:
+    equation = json.loads(run("show", name, "-f", "json").out)["equation"]
+    assert not re.search(r"\bD\d", equation)
+    assert not re.search(r" [,.;)]\s|\(\)| $", equation, flags=re.MULTILINE), "no gap is left"
+    assert max(map(len, equation.splitlines())) <= 120
 
 
 @pytest.mark.parametrize("name", ["ds-focus", "ds-sent"])

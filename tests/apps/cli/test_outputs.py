@@ -152,7 +152,7 @@ def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> N
         assert clustered["interval"]["clustered"]
     assert "3 documents" in run(*command, "--document-ids", "docs.txt").out
     write_lines(folder / "few.txt", ["x"])
-    assert "'few.txt' has 1 lines, but needs a document id for each of 6 segments" in refused(
+    assert "'few.txt' has 1 line, but needs a document id for each of 6 segments" in refused(
         1, *command, "--document-ids", "few.txt"
     )
     assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")

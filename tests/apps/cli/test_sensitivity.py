@@ -142,7 +142,7 @@ def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
     assert json.loads(run(*command, "-f", "json").out)["options"]["documents"] is False
     write_lines(folder / "short.txt", ["d1"])
     said = refused(1, *command, "--document-ids", "short.txt")
-    assert f"'short.txt' has 1 lines, but needs a document id for each of {lines} segments" in said
+    assert f"'short.txt' has 1 line, but needs a document id for each of {lines} segments" in said
     assert "--documents belongs to --data NAME" in refused(2, *command, "--documents")
 
 

@@ -142,7 +142,10 @@ def test_show_finds_a_short_signature_in_a_result_file(
     assert f"full: {signature}\n" in run("signature", "show", digits, "--run", "run.json").out
     assert run("signature", "diff", digits, signature, "--run", "run.json").out == ""
     message = refused(2, "signature", "show", digits.replace("h:", "h:00"), "--run", "run.json")
-    assert f"is not in 'run.json' or the index of this machine ('{tmp_path / 'empty' / 'signatures'}')" in message
+    assert (
+        f"not in 'run.json', and not produced on this machine (index: '{tmp_path / 'empty' / 'signatures'}')"
+        in message
+    )
     assert "--run FILE.json" in message
 
 

@@ -377,7 +377,8 @@ def check_documents(
 ) -> None:
     """Refuse a file that does not name the document of every segment."""
     if documents is not None and len(documents) != count:
-        msg = f"{args.document_ids!r} has {len(documents)} lines, but needs a document id for each of {count} {what}"
+        lines = "1 line" if len(documents) == 1 else f"{len(documents)} lines"
+        msg = f"{args.document_ids!r} has {lines}, but needs a document id for each of {count} {what}"
         if 0 < count < len(documents):
             msg += f"; the last of these is in document {documents[count - 1]!r}"
         elif documents:
