@@ -202,9 +202,11 @@ def closest_file(name: str, files: Iterable[str]) -> str:
     ('', 'system-a.txt')
     """
     stem, dot, suffix = name.rpartition(".")
-    stems = {file.removesuffix(dot + suffix) if stem else file: file for file in files}
-    closest = closest_name(stem or name, stems)
-    return stems[closest] if closest else ""
+    names = list(files)
+    stems = {file.removesuffix(dot + suffix): file for file in names if stem and file.endswith(dot + suffix)}
+    if closest := closest_name(stem, stems):
+        return stems[closest]
+    return closest_name(name, [file for file in names if file not in stems.values()])
 
 
 __all__ = sorted(name for name, value in globals().items() if isinstance(value, type))
