@@ -25,7 +25,7 @@ from nlgauge.core.composite import (
 )
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.resources import Resource
-from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature, member_key
+from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature, is_bert_score_hash, member_key
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, did_you_mean, user_stacklevel
 from nlgauge.io.store.catalog import CARDS
@@ -157,6 +157,10 @@ def metric_class(name: str) -> type[Metric]:
     names = name.split(",")
     if len(names) > 1 and all(part in METRICS for part in names):
         msg = f"unknown metric {name!r}; separate metrics by spaces: -m {' '.join(names)}"
+    elif len(names) > 1 and names[0] in METRICS and "=" in name:
+        msg = f"unknown metric {name!r}; options follow a colon: {names[0]}:{','.join(names[1:])}"
+    elif is_bert_score_hash(name):
+        msg = f"{name!r} is a hash of the bert-score package; 'nlgauge signature show' prints its recipe"
     raise RecipeError(msg)
 
 

@@ -363,7 +363,7 @@ def read_format(path: Path) -> str:
         with np.load(path, allow_pickle=False) as file:
             return str(json.loads(file["header"].tobytes())["format"])
     except FileNotFoundError as error:
-        msg = f"{str(path)!r} does not exist"
+        msg = f"no such file: {str(path)!r}"
         raise InputError(msg) from error
     except Exception:  # zipfile, numpy and json raise a dozen classes for another kind of file
         return ""

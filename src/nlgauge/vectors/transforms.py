@@ -321,6 +321,12 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
     path = Path(name)
     if path.suffix.upper() in {".BAM", ".GBDD"}:
         return load_published([path])
+    if not path.exists():
+        msg = (
+            f"transform {name!r} does not exist: expected {POSITION_NORM}, or a file made by 'nlgauge align fit' or "
+            "'nlgauge build means'"
+        )
+        raise InputError(msg)
     for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
         if read_format(path) == kind.FORMAT:
             return kind.load(path)

@@ -183,8 +183,8 @@ class _Files:
         if json and len(json) < len(self.specs):
             other = next(spec for spec in self.specs if spec not in json)
             msg = (
-                f"{json[0]!r} is a saved run and {other!r} is a text file, which cannot be mixed; compare text files "
-                f"with --refs REF, or save the scores first: nlgauge score {other} --refs REF -o run.json"
+                f"{json[0]!r} is a saved run and {other!r} is a text file; compare saved runs or text files, not a "
+                f"mixture. To save a run: nlgauge score {other} --refs REF -o {Path(other).stem}.json"
             )
             raise RecipeError(msg)
         return bool(json)
