@@ -131,6 +131,8 @@ def test_names_in_any_case_and_closest_name_in_errors() -> None:
         RecipeError, match=r"unknown metric 'bertscor'; did you mean 'bertscore'\? See 'nlgauge list'"
     ):
         registry.metric_class("bertscor")
+    with pytest.raises(RecipeError, match="options follow a colon: bertscore:layer=3"):
+        registry.parse_metric("bertscore,layer=3")
     with pytest.raises(RecipeError, match=r"has no option 'layr'; did you mean 'layer'"):
         registry.parse_metric("bertscore:layr=4")
 

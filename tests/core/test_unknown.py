@@ -123,6 +123,30 @@ def test_lexical_metrics_have_no_unknown_tokens() -> None:
         nlgauge.score(THAI[:1], THAI[1:], metric="chrf", unknown="zero")
 
 
+@pytest.mark.parametrize(
+    ("metrics", "outcomes"),
+    [
+        (["bertscore"], ["scored 0"]),
+        (["bertscore:rescale=yes"], ["scored 0 before rescaling"]),
+        (["moverscore"], ["treated as a zero vector"]),
+        (["bertscore", "moverscore"], ["scored 0 by bertscore", "treated as a zero vector by moverscore"]),
+        (["bertscore", "chrf"], ["scored 0"]),
+    ],
+)
+def test_warning_about_empty_texts_says_what_each_metric_does(metrics: list[str], outcomes: list[str]) -> None:
+    with pytest.warns(nlgauge.errors.EmptyTextWarning) as caught:
+        nlgauge.score_systems({"a": ["", "a cat"]}, ["a dog", "a cat"], metrics)
+    message = ", ".join(["1 segment (0): empty hypothesis or reference", *outcomes])
+    assert {str(warning.message) for warning in caught} == {message}
+
+
+def test_idf_that_is_no_file_is_compared_with_the_words() -> None:
+    with pytest.raises(
+        nlgauge.errors.InputError, match=r"idf must be none, refs, both or a file .*'ref'; did you mean 'refs'"
+    ):
+        nlgauge.score(["a"], ["b"], "bertscore:idf=ref")
+
+
 def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     hyps, refs = ["A train 🚂 came.", "A cat.", "Done."], ["The train came.", "The cat 🐈.", "Done."]
     with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:

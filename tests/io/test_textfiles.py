@@ -351,6 +351,9 @@ def test_a_file_whose_name_holds_an_equals_sign_is_not_taken_for_a_name(
 def test_a_misspelt_file_name_suggests_a_file_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "system-a.txt").write_text("a\n", encoding="utf-8")
     path = str(tmp_path / "sytem-a.txt")
+    (tmp_path / "russian.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match=r"no such file: '.*missing.txt'$"):
+        read_parallel([str(tmp_path / "missing.txt")])
     with pytest.raises(InputError, match=r"no such file: '.*sytem-a.txt'; did you mean '.*/system-a.txt'\?"):
         read_parallel([path])
     with pytest.raises(InputError, match=r"the folder '.*nowhere' does not exist"):

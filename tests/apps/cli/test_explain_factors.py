@@ -60,7 +60,7 @@ def test_figures(run, scored, folder):
         ),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--annotator", "nosuch"), 2, "unknown annotator"),
         (("explain", "corpus"), 2, "needs texts"),
-        (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs either"),
+        (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs texts (HYP"),
         (("explain", "corpus", "--data", "sts", "--refs", "ref.txt"), 2, "--refs belongs to texts in files"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--limit", "3"), 2, "--limit belongs to --data NAME"),
         (("explain", "corpus", "a.txt", "b.txt", "--refs", "ref.txt"), 2, "takes one system, got 2"),

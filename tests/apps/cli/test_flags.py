@@ -233,6 +233,24 @@ def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*SCORE, "--refrences", "x.txt"), "unknown option '--refrences'; did you mean '--refs'?"),
+        ((*SCORE, "--sources", "x.txt"), "unknown option '--sources'; did you mean '--source'?"),
+        ((*SCORE, "--zzz"), "unknown option '--zzz'; see 'nlgauge score --help'"),
+        ((*SCORE, "--confidence", "0.95"), "--confidence takes no value, got '0.95'; remove the value"),
+        ((*SCORE, "--quiet", "b.txt"), "--quiet takes no value, got 'b.txt'; files come first, right after"),
+        (("list", "chrf"), "unexpected argument 'chrf'"),
+        (("signature", "diff", "chrf|words:2"), "needs 2 arguments: SIGNATURE SIGNATURE"),
+    ],
+)
+def test_arguments_that_a_command_does_not_take_are_named(run: Run, words: tuple[str, ...], message: str) -> None:
+    result = run(*words)
+    assert (result.status, result.out) == (2, "")
+    assert f"error: {message}" in result.err
+
+
+@pytest.mark.parametrize(
     ("command", "usage", "hint"),
     [
         ((*SCORE, "--segmets"), "usage: nlgauge score ", "did you mean '--segments'?"),
