@@ -119,7 +119,7 @@ def _transport() -> Table:
         cost, weights = squared_distances(x, y), random.random((2, count))
         return lambda: np.array([exact_transport(weights[0], weights[1], cost).cost])
 
-    return _grown("one exact transport problem", "points", _POINTS, {"n x n": call}, 5)
+    return _grown("points of one exact transport problem", "points", _POINTS, {"n x n points": call}, 5)
 
 
 def _score(outputs: dict[str, list[str]], references: list[str], metrics: Sequence[str]) -> Callable[[], Scores]:
@@ -150,19 +150,21 @@ def _draw(tables: Sequence[Table], path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    figure, panels = plt.subplots(1, len(tables), figsize=(4 * len(tables), 3.4), layout="constrained")
+    figure, grid = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
     markers = "osD^"
-    for table, panel in zip(tables, panels, strict=True):
+    for table, panel in zip(tables, grid.flat, strict=True):
         for (name, seconds), marker in zip(table.seconds.items(), markers, strict=False):
-            panel.plot(table.at, seconds, marker=marker, markersize=4, label=name)
+            panel.plot(table.at, seconds, marker=marker, markersize=5, label=name)
         _slope(panel, table)
         panel.set(xscale="log", yscale="log", xlabel=table.title, ylabel="seconds", xticks=table.at)
-        panel.xaxis.set_major_formatter(ScalarFormatter())
-        panel.xaxis.set_minor_formatter(NullFormatter())
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.15g}"))
+            axis.set_minor_formatter(NullFormatter())
         panel.grid(alpha=0.25, which="major")
-        panel.legend(fontsize="small", frameon=False)
+        panel.legend(frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
