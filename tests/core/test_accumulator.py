@@ -84,7 +84,7 @@ def test_sources_in_every_batch_or_in_none() -> None:
 def test_one_metric_and_known_options() -> None:
     with pytest.raises(RecipeError, match="accepts one metric"):
         nlgauge.Accumulator(["bleu", "chrf"])  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(RecipeError, match="no option 'layers'"):
+    with pytest.raises(RecipeError, match="unknown keyword 'layers' for"):
         nlgauge.Accumulator("bertscore", layers=3)
 
 

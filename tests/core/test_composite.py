@@ -63,7 +63,7 @@ def test_shared_options_apply_to_members_that_have_them() -> None:
     assert (getattr(first, "model", ""), getattr(first, "layer", 0)) == ("mpnet", 2)
     assert getattr(second, "model", "") == "mpnet"
     assert third == ChrF(words=2)
-    with pytest.raises(RecipeError, match="no option 'depth'"):
+    with pytest.raises(RecipeError, match="unknown keyword 'depth' for ensemble"):
         nlgauge.score(["a"], ["b"], metric="ensemble:bertscore+chrf", depth=3)
     assert with_options("chrf", {"layer": "5"}) == "chrf"
 

@@ -42,7 +42,7 @@ def test_text_becomes_a_value_of_the_option() -> None:
         ({"eggs": "many"}, "eggs must be a whole number from 1 to 12, got 'many'"),
         ({"sugar": 0.0}, "sugar must be a number above 0, below 1, got 0.0"),
         ({"sugar": float("nan")}, "sugar must be a number above 0, below 1, got nan"),
-        ({"fruits": ["pear"]}, "fruits must be a list, each apple or plum"),
+        ({"fruits": ["pear"]}, "fruits does not accept 'pear'; choose from apple, plum"),
         ({"iced": "perhaps"}, "iced must be True or False, got 'perhaps'"),
         ({"seed": -1}, "seed must be a whole number from 0, got -1"),
     ],

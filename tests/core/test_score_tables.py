@@ -107,7 +107,7 @@ def test_text_with_confidence_and_citations() -> None:
         "------  ---------  ------  ----------  -----------\n"
         "a          0.5000  0.6250     -0.1642       1.4142\n"  # .625 -+ 6.313752 x .125: t of one degree of freedom
         f"{SHORT}\n"
-        "t interval: 90 %, 2 segments (below 30 a bootstrap is too narrow)\n"
+        "Student's t interval, 90 %, 2 segments (a bootstrap needs at least 30)\n"
         "\n"
         "% bertscore\n"
         "@inproceedings{zhang2020,\n"
@@ -151,12 +151,18 @@ def test_two_recipes_of_one_metric_have_a_table_each() -> None:
 
 def test_short_signature_comes_with_counts_that_are_not_zero() -> None:
     assert signature_lines([bert("a"), bert("b")], "short") == [SHORT]
-    assert signature_lines([bert("a"), bert("b", empty="1")], "short") == [SHORT, "run of b: empty 1"]
+    assert signature_lines([bert("a"), bert("b", empty="1")], "short") == [
+        SHORT,
+        "b: 1 segment with an empty hypothesis or reference",
+    ]
     assert signature_lines([bert("a"), bert("b", layer="5")], "short") == [
         f"signature of a: {bert('a').signature.short()}",
         f"signature of b: {bert('b', layer='5').signature.short()}",
     ]
-    assert signature_lines([bert(None, empty="1")], "short") == [SHORT, "run: empty 1"]
+    assert signature_lines([bert(None, empty="1")], "short") == [
+        SHORT,
+        "1 segment with an empty hypothesis or reference",
+    ]
 
 
 def test_text_of_segments() -> None:
@@ -202,7 +208,7 @@ def test_tsv_with_confidence_and_no_system() -> None:
     output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200))
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\thigher\t0.5000\t0.6250\tf1 t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\t"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 Student's t interval, 95 %, 2 segments (a bootstrap needs at least 30)\t"
         "-0.9633\t2.2133\t"
         "bertscore|layer:4||truncated:0|empty:0\n"
     )
@@ -253,7 +259,7 @@ def test_latex() -> None:
         "\\bottomrule\n"
         "\\end{tabular}\n"
         f"% {SHORT}\n"
-        "% run of [b]: empty 1\n"
+        "% [b]: 1 segment with an empty hypothesis or reference\n"
         "% signature: baryscore|h:3b1808c4\n"
     )
 
@@ -279,7 +285,7 @@ def test_latex_with_confidence_and_no_system() -> None:
         "\\bottomrule\n"
         "\\end{tabular}\n"
         f"% signature: {bary(None).signature.short()}\n"
-        "% t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\n"
+        "% Student's t interval, 95 %, 2 segments (a bootstrap needs at least 30)\n"
     )
 
 
@@ -421,7 +427,7 @@ def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None
     assert (cells["low"], cells["high"]) == ("", "")
     both = render([score, bert("a")], confidence=confidence)
     assert "no interval: bleu" in both
-    assert "t interval: 95 %" in both
+    assert "t interval, 95 %" in both
     assert "f1 95% low" in both
 
 

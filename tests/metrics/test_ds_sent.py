@@ -152,5 +152,5 @@ def test_text_has_highest_score_with_itself() -> None:
 def test_an_explanation_has_shapley_values() -> None:
     with nlgauge.testing.hash_encoder() as model:
         explanation = nlgauge.explain_pair("the cat sat. a dog ran.", "the cat ran.", metric="ds-sent", model=model)
-    assert "ds-sent has no alignment of this pair" in explanation.notes
+    assert "ds-sent does not align words" in explanation.notes
     assert explanation.attribution(kind="shapley").values

@@ -45,7 +45,9 @@ def says(*parts: str) -> str:
             {"hyps": [CAT], "ref_streams": [[CAT], CAT]}, says("ref_streams[1]", "bare string", "[text]"), id="stream"
         ),
         pytest.param(
-            {"hyps": [CAT, DOG], "ref_streams": [CAT]}, says("ref_streams", "list of streams"), id="strings"
+            {"hyps": [CAT, DOG], "ref_streams": [CAT]},
+            says("ref_streams", "one list of texts per reference file"),
+            id="strings",
         ),
     ],
 )

@@ -27,10 +27,10 @@ def test_words_that_come_twice_can_be_told_apart() -> None:
 def test_the_table_says_what_the_words_sum_to() -> None:
     out = text("the cat", "the dog")
     assert "part of precision" in out
-    assert "precision: sum over words" in out
+    assert "precision: the words sum to" in out
     sampled = text("the cat", "the dog", shapley=True)
-    assert "f1: sum over words" in sampled
-    assert "the score minus that of the empty text" in sampled
+    assert "f1: the words sum to" in sampled
+    assert "the score minus the score of an empty text" in sampled
 
 
 def test_side_by_side_has_a_column_for_each_kind_of_alignment() -> None:
@@ -55,7 +55,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_a_metric_without_an_alignment_has_its_shapley_values(metric: str) -> None:
     out = explain_pair("the cat sat", "a cat sat", metric=metric).render()
     assert f"shapley {metric}" in out
-    assert f"note: {metric} has no alignment of this pair" in out
+    assert f"note: {metric} does not align words" in out
     assert "\nreference\n---" not in out  # its words have no numbers
 
 

@@ -185,15 +185,15 @@ def make_corpus(
     `alone`: neither references nor sources are needed.
     """
     if refs is not None and ref_streams is not None:
-        msg = "refs= and ref_streams= are both set; pass the references either per segment (refs=) or as streams"
+        msg = "refs= and ref_streams= are both set; pass refs= (references per segment) or ref_streams= (one list per file)"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
         msg = "nothing to compare with; pass references (refs= or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
-        got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
+        got = "an empty dict" if isinstance(systems, Mapping) else f"a {type(systems).__name__}"
         hint = "; for a data frame, pass frame.to_dict('list')" if hasattr(systems, "to_dict") else ""
-        msg = f"systems must be a dict from system names to lists of texts, got {got}{hint}"
+        msg = f"systems must be a dict {{name: texts}}, got {got}{hint}"
         raise InputError(msg)
     for name in systems:
         if not isinstance(name, str) or (len(systems) > 1 and not name):
@@ -216,7 +216,7 @@ def make_corpus(
         references = _transpose_streams(ref_streams, count)
     originals = None if sources is None else as_texts(sources, "sources")
     if originals is not None and len(originals) != count:
-        msg = f"sources: {len(originals)} texts for {count} hypotheses; pass one per hypothesis"
+        msg = f"sources: {_plural(len(originals), 'text', 'texts')} for {_hypotheses(count)}; pass one per hypothesis"
         raise InputError(msg)
     return Corpus(checked, references, sources=originals)
 
@@ -243,10 +243,11 @@ def _check_text(item: object, what: str) -> None:
 def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
     groups = as_list(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
-        msg = f"refs: {len(groups)} entries for {count} hypotheses; pass one per hypothesis"
+        msg = f"refs: {_plural(len(groups), 'entry', 'entries')} for {_hypotheses(count)}; pass one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
-            msg += (
-                f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
+            msg = (
+                f"refs: {_plural(len(groups), 'list', 'lists')} of {_plural(count, 'text', 'texts')} for "
+                f"{_hypotheses(count)}; for one list per reference file, pass ref_streams= instead of refs="
             )
         raise InputError(msg)
     result = []
@@ -269,19 +270,22 @@ def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
 def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
     listed = as_list(streams, "ref_streams", "a list of lists of strings")
     if not listed:
-        msg = "ref_streams: the list is empty; pass at least one stream"
+        msg = "ref_streams: the list is empty; pass at least one list of references"
         raise InputError(msg)
     if all(isinstance(stream, str) for stream in listed):
-        msg = "ref_streams: expected a list of streams, got a list of strings"
+        msg = "ref_streams: expected one list of texts per reference file, got a list of strings"
         if len(listed) == count:
-            msg += f"; there is one for each of the {count} hypotheses: pass them as refs="
+            msg += "; for one reference per hypothesis, pass refs= instead of ref_streams="
         raise InputError(msg)
     texts = [as_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
     for number, stream in enumerate(texts):
         if len(stream) != count:
-            msg = f"ref_streams[{number}]: {len(stream)} segments for {count} hypotheses"
+            msg = (
+                f"ref_streams[{number}]: {_plural(len(stream), 'text', 'texts')} for {_hypotheses(count)}; "
+                "pass one text per hypothesis in each list"
+            )
             if len(texts) == count:
-                msg += f"; there are {count} lists, so these look like references per segment: pass them as refs="
+                msg += "; for one list of references per hypothesis, pass refs= instead of ref_streams="
             raise InputError(msg)
     return list(zip(*texts, strict=True))
 
@@ -303,6 +307,14 @@ def as_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
     except TypeError as error:
         msg = f"{what}: expected {expected}, got {items!r}"
         raise InputError(msg) from error
+
+
+def _plural(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"
+
+
+def _hypotheses(count: int) -> str:
+    return _plural(count, "hypothesis", "hypotheses")
 
 
 def _is_list_of(group: object, count: int) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+from nlgauge.errors import did_you_mean
+
 
 class Kind(ABC):
     """Values of one kind."""
@@ -31,6 +33,10 @@ class Kind(ABC):
     @abstractmethod
     def values(self) -> str:
         """Description of the values, for messages of the form "must be ..."."""
+
+    def problem(self, value: Any, more: str = "") -> str:
+        """The reason why a value is invalid, for a message after the name of the option; `more` names more values."""
+        return f"must be {self.values}{more}, got {value!r}"
 
     def parse(self, text: str) -> Any:
         """Parse text; raise ValueError if it is invalid."""
@@ -251,6 +257,22 @@ class Many(Kind):
         if self.most is None:
             return f"a list, each {self.kind.values}"
         return f"{self.most} values, each {self.kind.values}" if self.most > 1 else f"one value: {self.kind.values}"
+
+    def problem(self, value: Any, more: str = "") -> str:
+        """Name the first invalid value, and the closest valid one."""
+        if not isinstance(value, Iterable):
+            return f"must be a list, got {value!r}"
+        items = [value] if isinstance(value, str) else list(value)
+        for item in items:
+            try:
+                self.kind.check(self.kind.parse(item) if isinstance(item, str) else item)
+            except (ValueError, TypeError):
+                words = self.words_of()
+                valid = f"choose from {', '.join(words)}" if words else f"each value must be {self.kind.values}"
+                hint = did_you_mean(item, words) if isinstance(item, str) else ""
+                return f"does not accept {item!r}; {valid}{more}{hint}"
+        least = f"at least {self.least}" if self.most is None else str(self.most)
+        return f"takes {least} value{'' if least.endswith(' 1') or least == '1' else 's'}, got {len(items)}"
 
     def parse(self, text: str) -> tuple[Any, ...]:
         """One value is a list of one."""

@@ -107,8 +107,12 @@ class Option:
 
     def refusal(self, value: Any) -> RecipeError:
         """The error for an invalid value."""
+        return RecipeError(f"{self.name} {self.problem(value)}")
+
+    def problem(self, value: Any) -> str:
+        """The reason why a value is invalid, without the name."""
         more = f", or {PROFILE_WORD!r} for the profile's" if self.default is BY_PROFILE else ""
-        return RecipeError(f"{self.name} must be {self.values}{more}, got {value!r}")
+        return self.kind.problem(value, more)
 
 
 def option(default: Any, kind: Kind, *, help: str, **about: Any) -> Any:  # noqa: A002 - as argparse has it

@@ -123,6 +123,18 @@ def count_notes(notes: SegmentNotes) -> dict[str, int]:
     return dict.fromkeys(_ALWAYS_COUNTED, 0) | {name: len(segments) for name, segments in notes.items()}
 
 
+def describe_count(name: str, count: int) -> str:
+    """The number of segments with a note, in words.
+
+    >>> describe_count("empty", 1)
+    '1 segment with an empty hypothesis or reference'
+    """
+    if name not in NOTES:
+        return f"{name} {count}"
+    meaning = NOTES[name].meaning.rpartition("in the run: ")[2]
+    return f"{count} {meaning if count > 1 else meaning.replace('segments', 'segment', 1)}"
+
+
 def join_notes(notes: Iterable[SegmentNotes]) -> SegmentNotes:
     """Join notes: a segment has the notes that it has in any of them."""
     joined: dict[str, set[int]] = {}

@@ -5,12 +5,12 @@ r"""Tables of scores of several systems under several metrics.
               [system] COMPONENT... [MAIN 95% low] [MAIN 95% high]     header, rule, one row per score
               signature: SHORT                     once, when all rows share it; else
               signature of SYSTEM: SHORT           per row
-              run of SYSTEM: KEY COUNT, ...        per row with a count that is not 0
+              SYSTEM: COUNT segments with ...      per row with a count that is not 0
             with full signatures (`signature_form`) instead
               signature: SIGNATURE                 once, when all rows share it; else
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
-              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: t interval: ...)
+              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: Student's t interval, ...)
             with `segments`, a table "NAME, by segment" before each
     TSV, CSV  [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from nlgauge.core.score import Score
+from nlgauge.core.score import Score, describe_count
 from nlgauge.core.short_signature import prints_full_signatures
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Span, Table
@@ -313,9 +313,13 @@ def _short_notes(scores: Sequence[Score]) -> list[str]:
     else:
         notes = [f"signature of {name}: {text}" for name, text in zip(names, signatures, strict=True)]
     for name, score in zip(names, scores, strict=True):
-        counts = [f"{key} {text}" for key, text in score.signature.run.items() if text.isdigit() and text != "0"]
-        head = "run" if len(scores) == 1 and score.system is None else f"run of {name}"
-        notes += [f"{head}: {', '.join(counts)}"] * bool(counts)
+        counts = [
+            describe_count(key, int(text))
+            for key, text in score.signature.run.items()
+            if text.isdigit() and text != "0"
+        ]
+        head = "" if len(scores) == 1 and score.system is None else f"{name}: "
+        notes += [f"{head}{', '.join(counts)}"] * bool(counts)
     return notes
 
 

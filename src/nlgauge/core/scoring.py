@@ -5,6 +5,7 @@ They parse metrics and options to recipes, and pass them to `run_metrics`.
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -15,6 +16,7 @@ from nlgauge.core.metric import Metric, base_metrics, needs_no_reference
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
 from nlgauge.core.registry import (
+    METRICS,
     metric_name,
     parse_metric,
     recipe_from_signature,
@@ -28,7 +30,7 @@ from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import precision_name
 from nlgauge.encoders.load import engine_names, engine_of_signature, is_added
-from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError, did_you_mean, user_stacklevel
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.text.windows import NO_WINDOWS
 
 if TYPE_CHECKING:
@@ -364,13 +366,35 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
     known = dict.fromkeys(name for options in own for name in options)
     for name in shared:
         if name not in known:
-            names = list(dict.fromkeys(recipe.name for recipe in recipes))
-            hint = did_you_mean(name, [*known, *run_names, "metric"], see=f"nlgauge show {names[0]}")
-            if "did you mean" not in hint:
-                hint = f"; leave it out ('nlgauge show {names[0]}' lists the options)"
-            verb = "has" if len(names) == 1 else "have"
-            msg = f"{' and '.join(names)} {verb} no option {name!r}{hint}"
+            distinct = dict.fromkeys(recipe.name for recipe in recipes)
+            names = ", ".join(distinct)
+            if any(name in metric.options() for metric in METRICS.values()):
+                verb = "has" if len(distinct) == 1 else "have"
+                msg = f"{names} {verb} no option {name!r}; leave it out ('nlgauge show {recipes[0].name}' lists the options)"
+                raise RecipeError(msg)
+            hint = _suggest_keyword(name, [*known, *run_names, *_INPUTS]) or f"; see 'nlgauge show {recipes[0].name}'"
+            msg = f"unknown keyword {name!r} for {names}{hint}"
             raise RecipeError(msg)
+
+
+#: Keywords that are not options.
+_INPUTS = ("metric", "refs", "ref_streams", "sources")
+
+#: Keywords of other packages, and those of nlgauge with the same meaning.
+_SYNONYMS = {
+    "model_type": "model",
+    "num_layers": "layer",
+    "rescale_with_baseline": "rescale",
+    "references": "refs",
+    "src": "sources",
+}
+
+
+def _suggest_keyword(name: str, known: Collection[str]) -> str:
+    """The known keyword with the same meaning, or with almost the same spelling, as the end of a message."""
+    synonym = _SYNONYMS.get(name, "")
+    matches = [synonym] if synonym in known else difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 def _check_reproduced(given: Signature, got: Signature, unused: Collection[str]) -> None:

@@ -218,8 +218,10 @@ def load(
         msg = f"path must be a folder or a file, got {path!r}"
         raise InputError(msg)
     if not Path(path).exists():
-        source = f"; download {card.name} from {card.published}" if card.published else ""
-        msg = f"{os.fspath(path)!r} does not exist{source}"
+        fix = "check the path"
+        if card.published:
+            fix += f", or download {card.name} from {card.published}"
+        msg = f"no such file or folder: {os.fspath(path)!r}; {fix}"
         raise InputError(msg)
     table = card.read(locate(card, path) or Path(path), langpairs=langpairs, **options)
     return table if card.generic else replace(table, name=card.name, citation=card.citation)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, TruncationWarning
 from nlgauge.io.storage import ContentError, FrozenTable, short_digest, whole_number
+from nlgauge.io.store.catalog import CARDS
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 _NO_DOCUMENT = "idf needs at least one document, got none"
@@ -107,7 +108,7 @@ class IdfTable(FrozenTable):
         """Add up tables of different documents."""
         first = tables[0]
         if any(table.tokenizer != first.tokenizer for table in tables):
-            names = sorted({short_digest(table.tokenizer) for table in tables})
+            names = sorted({_name_tokenizer(table.tokenizer) for table in tables})
             msg = f"cannot merge idf tables of different tokenizers: {', '.join(names)}"
             raise InputError(msg)
         frequency = first.frequency.copy()
@@ -170,7 +171,13 @@ class IdfTable(FrozenTable):
         """Raise InputError if the table was built with another tokenizer."""
         if digest != self.tokenizer or vocabulary_size != len(self.frequency):
             msg = (
-                f"idf file {path!r} was built with tokenizer {short_digest(self.tokenizer)}, but the model has "
-                f"tokenizer {short_digest(digest)}; build it again with the --model that you score with"
+                f"idf file {path!r} was built with {_name_tokenizer(self.tokenizer)}, but this score uses "
+                f"{_name_tokenizer(digest)}; build it again with 'nlgauge build idf' and the --model that you score with"
             )
             raise InputError(msg)
+
+
+def _name_tokenizer(digest: str) -> str:
+    """Name a tokenizer by its models, else by its digest."""
+    models = [card.name for card in CARDS.values() if card.digests.get(card.tokenizer) == digest]
+    return f"the tokenizer of {' and '.join(models)}" if models else f"an unknown tokenizer ({short_digest(digest)})"

@@ -181,7 +181,7 @@ def warn_if_unsupported(model: str, language: str, *, read: bool = False, stackl
         )
         warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
     elif read and (trained := single_language(model)) and language.partition("-")[0] != trained:
-        what = f"texts are in {language_name(language)}"
+        what = f"the language is set to {language_name(language)}"
         warn_of_other_language(model, what, language, stacklevel=stacklevel + 1)
 
 
@@ -193,5 +193,5 @@ def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: 
         f"a multilingual model, such as model='{MULTILINGUAL}'" if covered else "a model of that language (model=)"
     )
     trained = language_name(single_language(model))
-    msg = f"{what}, but model {model!r} was trained on {trained} only; use {offer}"
+    msg = f"{what}, but model {model!r} was trained on {trained} only, so scores are unreliable; use {offer}"
     warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)

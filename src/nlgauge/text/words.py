@@ -191,8 +191,10 @@ def load_stopwords(name: str) -> StopWords:
     try:
         text = whole_text(read_bytes(name), name)
     except InputError as error:
-        lists = ", ".join(f"{source}-LANG" for source in _SOURCES)
-        msg = f"cannot read stop-word file {name!r}: {error}; lists by name are: {lists}"
+        msg = (
+            f"cannot read stop words: {error}; give a file with one word per line, or use a built-in list, such as "
+            "spacy-en, iso-en or nltk-en"
+        )
         raise InputError(msg) from error
     return StopWords("file", frozenset(_words_of_file(text, name)))
 
@@ -262,4 +264,7 @@ _SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _
 
 
 def _no_list(source: str, language: str) -> str:
-    return f"{source} has no stop words for language {language!r}; languages are two-letter codes, such as 'en'"
+    return (
+        f"no stop words in {source}-{language}: {source} has no list for language {language!r}; use a two-letter code, "
+        f"such as {source}-en"
+    )

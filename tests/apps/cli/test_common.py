@@ -78,7 +78,7 @@ def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
 
 
 def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal, folder: Path) -> None:
-    assert "no option 'layer'" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
+    assert "moverscore has no option 'layer'" in refused(2, *STUDY, "--metric", "moverscore", "--layer", "4")
     (folder / "mine.toml").write_text('metric = ["moverscore"]\n[[sweep]]\nstopwords = ["none", "iso-en"]\n')
     own = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--study", "mine.toml", "--layer", "4")
     assert "--layer is not an option of moverscore" in refused(2, *own)

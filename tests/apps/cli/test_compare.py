@@ -678,7 +678,7 @@ def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusa
 
 def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> None:
     wide(folder)
-    assert "--score-columns must be a list, each KEY=COLUMN, got 'system'" in refused(
+    assert "--score-columns does not accept 'system'; each value must be KEY=COLUMN" in refused(
         2, "compare", "--scores", "comet.tsv", "--score-columns", "system"
     )
     save(run, "base")

@@ -54,7 +54,7 @@ def test_a_figure_is_written(run: Run, folder: Path, kind: str) -> None:
 
 
 def test_unexplainable_metrics_are_refused(refused: Refusal) -> None:
-    assert "has no alignment of this pair" in refused_after_output(refused)
+    assert "does not align words of this pair" in refused_after_output(refused)
     assert "--metric must be one value" in refused(2, *PAIR, "--metric", "bleu", "chrf")
     assert "--ref-text TEXT or --source-text TEXT" in refused(2, *PAIR[:4])
     assert "empty" in refused(1, *PAIR[:3], "", "--ref-text", "")

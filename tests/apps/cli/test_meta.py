@@ -170,7 +170,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     for more, status, word in (
         (["--document-ids", str(short)], 1, "has 2 lines, but needs a document id for each of 36 rows of judged.tsv"),
         (["--documents"], 1, "has no document ids"),
-        (["--documents", "--document-ids", ids], 2, "--documents does not go with --document-ids"),
+        (["--documents", "--document-ids", ids], 2, "--documents cannot be combined with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
         (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is resampled"),
     ):

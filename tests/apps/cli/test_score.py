@@ -172,7 +172,7 @@ def test_verbose_prints_files_and_seconds_per_stage(run: Run) -> None:
 
 def test_verbose_and_quiet_exclude_each_other(refused: Refusal) -> None:
     message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--metric", "chrf", "-q", "-v")
-    assert "--verbose does not go with --quiet" in message
+    assert "--verbose cannot be combined with --quiet" in message
 
 
 def test_progress_without_a_terminal_is_a_plain_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -478,7 +478,7 @@ def test_the_interval_in_text_and_tsv(run: Run) -> None:
     text = run("score", "a.txt", "--refs", "ref.txt", "--confidence").out
     assert f"{bounds['low']:.4f}" in text
     assert f"{bounds['high']:.4f}" in text
-    assert "\nt interval: 95 %, 6 segments" in text
+    assert "\nStudent's t interval, 95 %, 6 segments" in text
     (row,) = run("score", "a.txt", "--refs", "ref.txt", "--confidence", "--format", "tsv").rows
     assert (row["low"], row["high"]) == (f"{bounds['low']:.4f}", f"{bounds['high']:.4f}")
 

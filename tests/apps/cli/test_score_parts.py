@@ -105,26 +105,26 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
     [
         (("--parts", "p"), "--parts belongs to --table FILE"),
         (("--table", "pairs.parquet"), "--table needs a folder for the parts"),
-        (("--table", "pairs.parquet", "--merge", "p"), "--table does not go with --merge"),
-        (("a.txt", "--merge", "p"), "HYP does not go with --merge"),
+        (("--table", "pairs.parquet", "--merge", "p"), "--table cannot be combined with --merge"),
+        (("a.txt", "--merge", "p"), "HYP cannot be combined with --merge"),
         (("--table", "pairs.parquet", "--parts", "p", "--columns", "mt"), "ROLE=NAME"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "3"), "--shard must be K/N"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "0/4"), "the job number must be from 1 to 4"),
         (
             ("--table", "pairs.parquet", "--parts", "p", "--shard", "1/4", "--workers", "2"),
-            "--shard does not go with --workers",
+            "--shard cannot be combined with --workers",
         ),
         (("--table", "pairs.parquet", "--parts", "p", "--workers", "0"), "workers must be a whole number"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard-rows", "0"), "--shard-rows must be"),
         (("--table", "pairs.parquet", "--dry-run", "--shard-rows", "-1"), "--shard-rows must be"),
-        (("--table", "pairs.parquet", "--parts", "p", "-o", "s.json"), "--output does not go with --table"),
-        (("--table", "pairs.parquet", "--parts", "p", "--segments"), "--segments does not go with --table"),
+        (("--table", "pairs.parquet", "--parts", "p", "-o", "s.json"), "--output cannot be combined with --table"),
+        (("--table", "pairs.parquet", "--parts", "p", "--segments"), "--segments cannot be combined with --table"),
         (("--table", "pairs.parquet", "--parts", "p", "--seed", "1"), "--seed belongs to --confidence"),
         (
             ("--table", "pairs.parquet", "--parts", "p", "--unit", "document", "--document-ids", "d"),
-            "--document-ids does not go with --table, where each row is a segment",
+            "--document-ids cannot be combined with --table, where each row is a segment",
         ),
-        (("--merge", "p"), "--metric does not go with --merge, because the parts are already scored"),
+        (("--merge", "p"), "--metric cannot be combined with --merge, because the parts are already scored"),
     ],
 )
 def test_conflicting_flags_of_parts_are_refused(

@@ -91,7 +91,7 @@ def test_model_folder_is_relative_to_the_settings_file(
     ("text", "said"),
     [
         ("modle = 'minilm'\n", "unknown option 'modle'; keys are: model, metric, threads; did you mean 'model'?"),
-        ("metric = [1]\n", "nlgauge.toml: metric must be a list, each a metric, got [1]"),
+        ("metric = [1]\n", "nlgauge.toml: metric does not accept 1; each value must be a metric"),
         ("threads = 'two'\n", "threads must be a whole number from 1, got 'two'"),
         ("threads = 0\n", "nlgauge.toml: threads must be a whole number from 1, got 0"),
         (

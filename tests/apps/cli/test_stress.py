@@ -54,11 +54,14 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
     [
         ((), "needs outputs (SYSTEM)"),
         (("a.txt", "--released"), "--released belongs to --triples SET"),
-        (("--triples", "paws", "--released", "-m", "chrf"), "--released does not go with --metric"),
+        (("--triples", "paws", "--released", "-m", "chrf"), "--released cannot be combined with --metric"),
         (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
-        (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations does not go with --triples"),
+        (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations cannot be combined with --triples"),
         (("--triples", "nouns"), "needs SYSTEM, --paraphrases FILE"),
-        (("a.txt", "--perturbations", "typos", "-m", "chrf"), "perturbations must be a list, each one of negation"),
+        (
+            ("a.txt", "--perturbations", "typos", "-m", "chrf"),
+            "perturbations does not accept 'typos'; choose from negation",
+        ),
     ],
 )
 def test_conflicting_flags_are_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:

@@ -104,7 +104,7 @@ def test_errors_are_those_of_the_library(address: str) -> None:
             client.score(["a"], ["a"], metric="bertscorr")
         with pytest.raises(ModelNotFoundError, match="does not offer model"):
             client.score(["a"], ["a"], model="owner/model")
-        with pytest.raises(InputError, match="1 entries for 2 hypotheses"):
+        with pytest.raises(InputError, match="1 entry for 2 hypotheses"):
             client.score(["a", "b"], ["a"])
         with pytest.raises(RecipeError, match="accepts one metric"):
             client.score(["a"], ["a"], metric=["bleu", "chrf"])

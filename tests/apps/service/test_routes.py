@@ -104,7 +104,7 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
     [
         ({"refs": CATS}, 422, "hyps"),
         ({"hyps": CATS, "systems": {"a": CATS}, "refs": CATS}, 422, "either"),
-        ({"hyps": CATS, "refs": CATS[:1]}, 422, "1 entries for 2 hypotheses"),
+        ({"hyps": CATS, "refs": CATS[:1]}, 422, "1 entry for 2 hypotheses"),
         ({"hyps": CATS}, 422, "nothing to compare with"),
         ({"hyps": [""], "refs": [""]}, 422, "both empty"),
         ({"hyps": CATS, "refs": DOGS, "metric": ["bertscorr"]}, 422, "did you mean"),

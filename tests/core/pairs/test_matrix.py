@@ -281,7 +281,7 @@ def test_signature_reproduces_matrix() -> None:
         (["x"], [None], {}, r"b\[0\]: expected a string, got None"),
         (["x"], ["y"], {"alignments": True}, "alignments are not available"),
         (["x"], ["y"], {"metric": ["bleu", "chrf"]}, r"matrix\(\) accepts one metric, got 2"),
-        (["x"], ["y"], {"layers": 3}, "no option 'layers'"),
+        (["x"], ["y"], {"layers": 3}, "unknown keyword 'layers' for"),
     ],
 )
 def test_invalid_arguments_are_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:

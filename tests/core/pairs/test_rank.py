@@ -163,7 +163,7 @@ def test_json_of_ranking_has_no_nan() -> None:
         ([], {}, "candidates: the list is empty"),
         (["a text"], {}, r"candidates\[0\]: expected a list of strings, got a bare string"),
         ([["x"], []], {}, r"candidates\[1\]: the list is empty; a segment needs at least one candidate"),
-        ([["x", "y"]], {"refs": ["a", "b"]}, "refs: 2 entries for 1 hypotheses"),
+        ([["x", "y"]], {"refs": ["a", "b"]}, "refs: 2 entries for 1 hypothesis"),
         ([["x", "y"]], {"metric": "sentsim:against=refs,model=minilm"}, r"bounds=FILE"),
         ([["x", "y"]], {"alignments": True}, "alignments are not available"),
     ],

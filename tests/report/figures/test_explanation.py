@@ -52,7 +52,7 @@ def test_own_title_replaces_the_metric(tmp_path: Path) -> None:
 
 @BOTH
 def test_metric_without_alignment_is_refused(kind: Kind) -> None:
-    with pytest.raises(InputError, match="bleu has no alignment"):
+    with pytest.raises(InputError, match="bleu does not align words"):
         explain_pair("a cat", "a dog", metric="bleu").figure(kind=kind)
 
 

@@ -93,7 +93,7 @@ def test_scoring_and_comparing_in_one_call_gives_the_same_numbers() -> None:
     assert scored.render("pairs") == expected.render("pairs")
     assert len(scored.render("segments").splitlines()) == 1 + 2 * 2 * 2
     assert scored.verdicts[-1] == "Both metrics rank a first."
-    with pytest.raises(nlgauge.errors.RecipeError, match="no option 'sed'"):
+    with pytest.raises(nlgauge.errors.RecipeError, match="unknown keyword 'sed' for chrf"):
         compare(TEXTS, REFERENCES, "chrf", sed=3)
 
 

@@ -288,7 +288,7 @@ def test_unknown_metric_or_system_is_named() -> None:
     ("options", "message"),
     [
         ({"test": "anova"}, "test must be one of bootstrap"),
-        ({"tests_shown": ["anova"]}, "tests_shown must be a list, each one of bootstrap"),
+        ({"tests_shown": ["anova"]}, "tests_shown does not accept 'anova'; choose from bootstrap"),
         ({"ties": "first"}, "ties must be one of half, second, drop"),
         ({"ranking": "elo"}, "ranking must be one of mean, median, bt"),
         ({"correction": "fdr"}, "correction must be holm or none"),

@@ -103,7 +103,7 @@ def test_entities_need_vectors(annotation: dict[str, str], tmp_path: Path) -> No
 
 
 def test_what_is_refused_names_the_document(annotation: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="refs: 1 entries for 2 hypotheses"):
+    with pytest.raises(InputError, match="refs: 1 entry for 2 hypotheses"):
         nlgauge.discourse([text(A), text(B)], [text(A)], **annotation)
     with pytest.raises(InputError, match="does not contain the document 'nobody wrote this'"):
         nlgauge.discourse(["nobody wrote this"], **annotation)

@@ -49,5 +49,5 @@ def test_an_ensemble_beside_people_has_the_scores_that_it_has_anywhere(table: nl
 def test_bad_input(table: nlgauge.data.JudgementTable) -> None:
     with pytest.raises(InputError, match="no scores to compute means of"):
         norms_of_scores([])
-    with pytest.raises(RecipeError, match="no option 'layer'"):
+    with pytest.raises(RecipeError, match="chrf has no option 'layer'"):
         fit_norms(table, ["chrf"], layer=3)

@@ -181,7 +181,7 @@ def test_leave_one_out_is_the_loss_without_the_word(model: str) -> None:
 def test_a_metric_without_a_sum_over_words_is_explained_by_shapley_values() -> None:
     found = explain_pair("the cat sat", "a cat sat", metric="chrf")
     assert [one.kind for one in found.attributions] == ["shapley"]
-    assert found.notes == ("chrf has no alignment of this pair",)
+    assert found.notes == ("chrf does not align words",)
     with pytest.raises(InputError, match="no alignment"):
         found.error_scores()
     assert explain_pairs(["the cat sat"], ["a cat sat"], metric="chrf")[0].attributions == ()
@@ -425,7 +425,7 @@ def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_referen
     recipe = f"lc:annotator={parses},sentences=annotator"
     (found,) = explain_pairs(["cat sat . cat dog ran ."], ["dog ran ."], metric=recipe)
     assert found.scores["lc"] == 0.5  # the cat comes back, the dog does not
-    assert found.notes == ("lc has no alignment of this pair",)
+    assert found.notes == ("lc does not align words",)
 
 
 @pytest.mark.parametrize("metric", ["lc", "rc"])

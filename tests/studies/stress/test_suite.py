@@ -90,7 +90,9 @@ def test_the_signature_is_read_back_whatever_the_texts_are_called() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(RecipeError, match=r"perturbations must be a list, each one of negation, .* got \['typos'\]"):
+    with pytest.raises(
+        RecipeError, match=r"perturbations does not accept 'typos'; choose from negation, .*did you mean 'typo'"
+    ):
         stress(TEXTS, ["chrf"], perturbations=["typos"])
     with pytest.raises(RecipeError, match="level must be a number above 0, below 1, got 1"):
         stress(TEXTS, ["chrf"], level=1)

@@ -229,7 +229,7 @@ def check_arguments(args: argparse.Namespace) -> None:
         args.signature_options = dict(text.split("=", 1) for text in options)
         set_option(args, "metric", tuple(text for text in args.metric if text not in options))
     if getattr(args, "quiet", False) and args.verbose:
-        msg = "--verbose does not go with --quiet; leave one out"
+        msg = "--verbose cannot be combined with --quiet; leave one out"
         raise RecipeError(msg)
     check_outputs(args)
 

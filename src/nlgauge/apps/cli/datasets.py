@@ -111,7 +111,7 @@ def with_documents(table: JudgementTable, args: argparse.Namespace) -> Judgement
     if documents is None:
         return table
     if args.documents:
-        msg = "--documents does not go with --document-ids; leave one out"
+        msg = "--documents cannot be combined with --document-ids; leave one out"
         raise RecipeError(msg)
     check_documents(documents, len(table), args, what=f"rows of {table.name}")
     return replace(table, document=documents)

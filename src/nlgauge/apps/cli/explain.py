@@ -206,7 +206,7 @@ def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def _check_evaluate(args: argparse.Namespace) -> None:
-    """Refuse flags that do not go with a score file or the method."""
+    """Refuse flags that cannot be combined with a score file or the method."""
     if args.gold is not None:
         refuse_flags(args, ["side"], "belongs to --data NAME; with --gold FILE leave it out")
     if args.scores is not None:

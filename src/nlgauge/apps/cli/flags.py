@@ -385,9 +385,9 @@ def check_options(args: argparse.Namespace) -> None:
         try:
             set_option(args, name, entry.check(value))
         except RecipeError as error:
-            text = " ".join(map(str, value)) if isinstance(value, list) else value
-            must = f"must be {entry.values}, got {text!r}" if text else "is empty (unset shell variable?)"
-            msg = f"{_shown(args, name)} {must}{_suggest_word(value, entry)}"
+            is_empty = not any(value) if isinstance(value, list) else not value
+            problem = "is empty (unset shell variable?)" if is_empty else entry.problem(value)
+            msg = f"{_shown(args, name)} {problem}{_suggest_word(value, entry)}"
             raise RecipeError(msg) from error
     for name in given:
         needed = args.declared[name].needs
@@ -397,11 +397,10 @@ def check_options(args: argparse.Namespace) -> None:
 
 
 def _suggest_word(value: Any, entry: Option) -> str:
-    """Suggest the closest word for the first invalid value."""
+    """Suggest the closest word; a list names its own."""
     words = entry.kind.words_of()
-    values = value if isinstance(value, list) else [value]
-    unknown = [text for text in values if isinstance(text, str) and text not in words]
-    return did_you_mean(unknown[0], words) if words and unknown else ""
+    is_word = isinstance(value, str) and not isinstance(entry.kind, Many)
+    return did_you_mean(value, words) if words and is_word else ""
 
 
 def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:

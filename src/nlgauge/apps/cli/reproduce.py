@@ -29,7 +29,7 @@ from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, c
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 
-#: Options of a table, which do not go with the list of tables.
+#: Options of a table, which cannot be combined with the list of tables.
 _OF_A_TABLE = (ReproduceOptions, StudyInputs, RankingOptions)
 
 

@@ -168,7 +168,7 @@ def _check_output(args: argparse.Namespace) -> None:
     """Refuse conflicting output flags."""
     if args.segments and (args.format == "latex" or (args.format in {"tsv", "csv"} and args.confidence)):
         with_what = "LaTeX" if args.format == "latex" else f"--confidence in a {args.format.upper()}"
-        msg = f"segments do not go with {with_what}; use --format json"
+        msg = f"segments cannot be combined with {with_what}; use --format json"
         raise RecipeError(msg)
     if not args.confidence and not args.joined:
         refuse_flags(args, ["document_ids"], "belongs to --confidence or to --unit document; neither was given")
@@ -178,18 +178,25 @@ def _is_about_parts(args: argparse.Namespace) -> bool:
     """Whether a command scores a table or merges parts; flags that are not used then are refused."""
     whole = [name for name in ("table", "merge") if name in args.given]
     if len(whole) > 1:
-        refuse_flags(args, ["table"], "does not go with --merge")
+        refuse_flags(args, ["table"], "cannot be combined with --merge; leave one out")
     if not whole:
         return False
-    refuse_flags(args, TextInputs.options(), f"does not go with {flag_of(whole[0])}")
+    flag = flag_of(whole[0])
+    refuse_flags(args, TextInputs.options(), f"cannot be combined with {flag}; give files or {flag}, not both")
     if args.merge is None:
-        refuse_flags(args, _OF_TEXTS, "does not go with --table, where each row is a segment")
+        refuse_flags(args, _OF_TEXTS, "cannot be combined with --table, where each row is a segment; leave it out")
         if not args.dry_run:
-            refuse_flags(args, _OF_SCORES, "does not go with --table; 'nlgauge score --merge' shows the scores")
+            refuse_flags(
+                args,
+                _OF_SCORES,
+                "cannot be combined with --table; use it with 'nlgauge score --merge', which shows the scores",
+            )
     else:
-        refuse_flags(args, _OF_TEXTS, "does not go with --merge, which reads scores, not texts")
+        refuse_flags(args, _OF_TEXTS, "cannot be combined with --merge, which reads scores, not texts; leave it out")
         scored = (*MetricOptions.options(), "engine", "precision")
-        refuse_flags(args, scored, "does not go with --merge, because the parts are already scored")
+        refuse_flags(
+            args, scored, "cannot be combined with --merge, because the parts are already scored; leave it out"
+        )
     return True
 
 
@@ -219,7 +226,7 @@ def _executor(args: argparse.Namespace) -> Executor:
     from nlgauge.apps.cluster.executors import Local, Ray, Shard
 
     if args.shard is not None and (args.workers is not None or args.cluster is not None):
-        msg = "--shard does not go with --workers or --cluster; leave them out"
+        msg = "--shard cannot be combined with --workers or --cluster; leave them out"
         raise RecipeError(msg)
     if args.shard is not None:
         number, of = args.shard.split("/")

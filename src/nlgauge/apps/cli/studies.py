@@ -114,10 +114,10 @@ def _check_stress(args: argparse.Namespace) -> None:
         msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
         raise RecipeError(msg)
     if args.released and args.metric:
-        msg = "--released does not go with --metric; leave one out"
+        msg = "--released cannot be combined with --metric; leave one out"
         raise RecipeError(msg)
     if args.triples and args.perturbations:
-        msg = "--perturbations does not go with --triples; leave one out"
+        msg = "--perturbations cannot be combined with --triples; leave one out"
         raise RecipeError(msg)
     if args.metric and (args.lang is None or _reads_language(args)):
         check_metrics(args)

@@ -96,7 +96,7 @@ def language_files(
     _need_folder(path)
     matches = [(match, file) for file in sorted(path.glob(pattern)) if (match := re.fullmatch(name, file.name))]
     if not matches:
-        msg = f"{path}: expected files named like {pattern!r}, got none"
+        msg = f"{path}: no file named like {pattern!r}; give the data set's own folder"
         raise InputError(msg)
     files = {match.expand(pair): file for match, file in matches}
     return {langpair: files[langpair] for langpair in select_known(langpairs, list(files), f"{path}: language pair")}
@@ -122,7 +122,7 @@ def need_file(path: Path, name: str) -> Path:
         return path
     _need_folder(path)
     if not (path / name).is_file():
-        msg = f"{path}: expected a file {name!r} in it, got none"
+        msg = f"{path}: no file {name!r} in this folder; give the data set's own folder"
         raise InputError(msg)
     return path / name
 
@@ -135,7 +135,10 @@ def find_below(path: Path, *names: str) -> Path | None:
             return path / name
     matches = sorted(file for name in names for file in files_below(path, f"**/{name}"))
     if len(matches) > 1:
-        msg = f"{path}: found {names[0]!r} {len(matches)} times ({matches[0]}, {matches[1]}); name the folder to use"
+        msg = (
+            f"{path}: {len(matches)} files or folders are named {names[0]!r}, such as {matches[0]} and {matches[1]}; "
+            "give the folder of one of them"
+        )
         raise InputError(msg)
     return matches[0] if matches else None
 
@@ -151,8 +154,8 @@ def files_below(path: Path, pattern: str) -> Iterator[Path]:
         count += len(folders) + len(files)
         if count > _MOST_ENTRIES:
             msg = (
-                f"{path} contains more than {_MOST_ENTRIES:,} files, and the first of them include none like "
-                f"{name!r}; name the folder of the data set itself"
+                f"{path}: no file named like {name!r} among the first {_MOST_ENTRIES:,}; "
+                "give the data set's own folder"
             )
             raise InputError(msg)
         for entry in (*folders, *files):
@@ -181,8 +184,8 @@ def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
 
 def _need_folder(path: Path) -> None:
     if not path.is_dir():
-        problem = "is a file" if path.exists() else "does not exist"
-        msg = f"{path} {problem}; expected the folder of the data set"
+        problem = "is not a folder" if path.exists() else "does not exist"
+        msg = f"{path} {problem}; give the data set's own folder"
         raise InputError(msg)
 
 

@@ -182,12 +182,22 @@ def load_custom(
     return table if langpairs is None else table.where(langpair=langpairs)
 
 
+#: Contents of a column by its option, for messages.
+_CONTENTS = {
+    "hypothesis": " with outputs",
+    "references": " with references",
+    "human": " with human ratings",
+    "released": " with metric scores",
+    "source": " with sources",
+}
+
+
 def _check_columns(chosen: Iterable[tuple[str, str]], columns: Collection[str], location: str) -> None:
     for option, column in chosen:
         if column not in columns:
             msg = (
-                f"{location}: no column {column!r} for option {option!r}; name one with {option}=COLUMN or "
-                f"--set {option}=COLUMN; the columns are {', '.join(map(repr, columns))}"
+                f"{location}: no column {column!r}{_CONTENTS.get(option, '')}; the columns are "
+                f"{', '.join(map(repr, columns))}; name one with --set {option}=COLUMN (Python: {option}='COLUMN')"
             )
             raise FileFormatError(msg)
 
@@ -248,7 +258,7 @@ def load_score_frames(
     select_known(langpairs, ["en"], "score frames: language")
     files = sorted((path / folder).glob("*.csv"))
     if not files:
-        msg = f"{path}: expected files named like '{folder}/ROUGE_1.csv', got none"
+        msg = f"{path}: no file named like '{folder}/ROUGE_1.csv'; give the data set's own folder"
         raise InputError(msg)
     frames = {file.stem: list(read_tsv(file, separator=",")) for file in files}
     gold = list(read_tsv(need_file(path, human), separator=",")) if human else None

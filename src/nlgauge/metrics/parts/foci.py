@@ -52,7 +52,7 @@ NO_NOUN = declare_note(
 NO_FOCUS = declare_note(
     Note(
         "no_focus",
-        "segments that share no focus with any of their references",
+        "segments without a focus common with a reference",
         "the hypothesis shares no focus with any reference",
         "the texts share no focus",
         NoFocusWarning,
@@ -61,7 +61,7 @@ NO_FOCUS = declare_note(
 NO_TIES = declare_note(
     Note(  # usual in short texts, so there is no warning
         "no_ties",
-        "segments with a text in which no two sentences share a focus (one sentence, no nouns, ...)",
+        "segments with a text in which no two sentences share a focus",
         "a text has no two sentences that share a focus",
         "a text has no two sentences that share a focus",
     )

@@ -294,7 +294,7 @@ class Explanation(Result):
     def error_scores(self, side: Side = "hypothesis") -> NDArray[np.float64]:
         """Error score of each word by its match: 1 - similarity, or cost; 0 for words that are not counted."""
         if self.alignment is None:
-            msg = f"{self.metric} has no alignment of this pair; use method leave-one-out or shapley"
+            msg = f"{self.metric} does not align words of this pair; use method leave-one-out or shapley"
             raise InputError(msg)
         return np.array([error_of(word) or 0.0 for word in self.words(side)])
 

@@ -335,7 +335,8 @@ class _Explainer:
         wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
         notes, attributions = list(explanation.notes), list(explanation.attributions)
         if not (attributions or explanation.links or empty or _NOTHING_COUNTS in notes):
-            notes.append(f"{metric.name} has no alignment of this pair")
+            effect = ", so there is nothing to show side by side" if options.beside else ""
+            notes.append(f"{metric.name} does not align words{effect}")
         if metric.whole_corpus and (wanted or options.leave_one_out):
             reason = f"{metric.name} scales its parts over the whole corpus, so a pair has no separate score"
             if options.shapley or options.leave_one_out:

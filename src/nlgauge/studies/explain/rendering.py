@@ -249,9 +249,9 @@ def _word_table(explanation: Explanation, side: Side) -> Table:
         columns.append((f"{'part of' if part.kind == 'linear' else part.kind} {part.of}", part.values))
         columns += [("+/-", part.error)] if part.error else []
     notes = [
-        f"{part.of}: sum over words {sum(part.values):.4f}"
-        + (f", over special tokens {part.rest:.4f}" if part.rest else "")
-        + ("" if part.kind == "linear" else " (the score minus that of the empty text)")
+        f"{part.of}: the words sum to {sum(part.values):.4f}"
+        + (f", special tokens to {part.rest:.4f}" if part.rest else "")
+        + ("" if part.kind == "linear" else ", the score minus the score of an empty text")
         for part in parts
         if part.total is not None
     ]
@@ -311,7 +311,7 @@ _LETTER, _GAP = 0.085, 0.16
 def draw(explanation: Explanation, kind: str, title: str) -> Any:
     """The flow, or the heat map."""
     if not explanation.links:
-        msg = f"{explanation.metric} has no alignment of this pair, so there is nothing to draw"
+        msg = f"{explanation.metric} does not align words of this pair, so there is nothing to draw"
         raise InputError(msg)
     longest = max(len(explanation.words(side)) for side in SIDES)
     if longest > _MOST_WORDS:

@@ -136,7 +136,10 @@ def load_triples(path: str | os.PathLike[str]) -> Triples:
     name = os.fspath(path)
     suffix = Path(name).suffix.lower()
     if suffix not in (".tsv", ".jsonl"):
-        msg = f"a file of triples must be .tsv or .jsonl with columns {', '.join(COLUMNS)}, got {name!r}"
+        msg = (
+            f"{name!r} is not a .tsv or .jsonl file, so triples cannot be read from it; give a file with the columns "
+            f"{', '.join(COLUMNS)}"
+        )
         raise FileFormatError(msg)
     header, rows = parse_table(read_bytes(name), name, "tsv" if suffix == ".tsv" else "jsonl")
     check_header(header, COLUMNS, name)
