@@ -208,7 +208,8 @@ def test_tsv_with_confidence_and_no_system() -> None:
     output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200))
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\thigher\t0.5000\t0.6250\tf1 Student's t interval, 95 %, 2 segments (a bootstrap needs at least 30)\t"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 Student's t interval, 95 %, 2 segments "
+        "(a bootstrap needs at least 30)\t"
         "-0.9633\t2.2133\t"
         "bertscore|layer:4||truncated:0|empty:0\n"
     )

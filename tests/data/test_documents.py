@@ -188,5 +188,5 @@ def test_malformed_realsumm_is_refused(realsumm: Path) -> None:
     with pytest.raises(FileFormatError, match=r"abs.jsonl, line 1"):
         load("realsumm", realsumm)
     (realsumm / "abs.jsonl").unlink()
-    with pytest.raises(InputError, match=r"expected a file 'abs.jsonl'"):
+    with pytest.raises(InputError, match=r"no file 'abs.jsonl' in this folder"):
         load("realsumm", realsumm)

@@ -37,22 +37,23 @@ def test_models_of_one_language() -> None:
 @pytest.mark.parametrize("options", [{}, {"lang": "de"}, {"lang": "de-AT", "metric": "moverscore"}])
 def test_german_under_an_english_model_is_warned_of_once(options: dict[str, str]) -> None:
     (message,) = language_warnings(GERMAN, model="minilm", **options)
-    says = "are in" if options else "look"
+    cause = "the language is set to" if options else "texts look"
     assert message == (
-        f"texts {says} German, but model 'minilm' was trained on English only; use a multilingual model, such as "
-        "model='muse'"
+        f"{cause} German, but model 'minilm' was trained on English only, so scores are unreliable; "
+        "use a multilingual model, such as model='muse'"
     )
 
 
 def test_a_language_is_enough_whatever_the_texts_are() -> None:
     (message,) = language_warnings(["Bonjour"], model="minilm", lang="fr")
-    assert "texts are in French, but model 'minilm' was trained on English only" in message
+    assert "the language is set to French, but model 'minilm' was trained on English only" in message
 
 
 def test_a_model_that_does_not_know_the_language_is_not_offered() -> None:
     (message,) = language_warnings(FINNISH, model="minilm")
     assert message.endswith(
-        "texts look Finnish, but model 'minilm' was trained on English only; use a model of that language (model=)"
+        "texts look Finnish, but model 'minilm' was trained on English only, so scores are unreliable; "
+        "use a model of that language (model=)"
     )
 
 

@@ -185,7 +185,7 @@ def make_corpus(
     `alone`: neither references nor sources are needed.
     """
     if refs is not None and ref_streams is not None:
-        msg = "refs= and ref_streams= are both set; pass refs= (references per segment) or ref_streams= (one list per file)"
+        msg = "refs= and ref_streams= are both set; pass refs= (references per segment) or ref_streams= (per file)"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
         msg = "nothing to compare with; pass references (refs= or ref_streams=) or sources (sources=)"

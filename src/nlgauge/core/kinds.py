@@ -271,8 +271,9 @@ class Many(Kind):
                 valid = f"choose from {', '.join(words)}" if words else f"each value must be {self.kind.values}"
                 hint = did_you_mean(item, words) if isinstance(item, str) else ""
                 return f"does not accept {item!r}; {valid}{more}{hint}"
-        least = f"at least {self.least}" if self.most is None else str(self.most)
-        return f"takes {least} value{'' if least.endswith(' 1') or least == '1' else 's'}, got {len(items)}"
+        number = self.least if self.most is None else self.most
+        count = "one value" if number == 1 else f"{number} values"
+        return f"must be {'at least ' if self.most is None else ''}{count}, got {len(items)}"
 
     def parse(self, text: str) -> tuple[Any, ...]:
         """One value is a list of one."""

@@ -129,6 +129,8 @@ def describe_count(name: str, count: int) -> str:
     >>> describe_count("empty", 1)
     '1 segment with an empty hypothesis or reference'
     """
+    if name == "errors":
+        return f"{count} row{'s' if count > 1 else ''} that could not be scored"
     if name not in NOTES:
         return f"{name} {count}"
     meaning = NOTES[name].meaning.rpartition("in the run: ")[2]

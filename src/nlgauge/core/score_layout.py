@@ -10,7 +10,7 @@ r"""Tables of scores of several systems under several metrics.
               signature: SIGNATURE                 once, when all rows share it; else
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
-              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: Student's t interval, ...)
+              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles     (or: Student's t interval, ...)
             with `segments`, a table "NAME, by segment" before each
     TSV, CSV  [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment

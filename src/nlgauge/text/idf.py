@@ -172,7 +172,7 @@ class IdfTable(FrozenTable):
         if digest != self.tokenizer or vocabulary_size != len(self.frequency):
             msg = (
                 f"idf file {path!r} was built with {_name_tokenizer(self.tokenizer)}, but this score uses "
-                f"{_name_tokenizer(digest)}; build it again with 'nlgauge build idf' and the --model that you score with"
+                f"{_name_tokenizer(digest)}; build it again with 'nlgauge build idf' and this --model"
             )
             raise InputError(msg)
 

@@ -265,6 +265,6 @@ _SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _
 
 def _no_list(source: str, language: str) -> str:
     return (
-        f"no stop words in {source}-{language}: {source} has no list for language {language!r}; use a two-letter code, "
-        f"such as {source}-en"
+        f"no stop words in {source}-{language}: {source} has no list for language {language!r}; use a two-letter "
+        f"code, such as {source}-en"
     )

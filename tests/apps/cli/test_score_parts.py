@@ -75,7 +75,7 @@ def test_rows_and_shards_that_fail(run: Run, table: str, monkeypatch: pytest.Mon
     assert result.status == 0
     assert "1 rows could not be scored; their scores are null" in result.err
     merged = run("score", "--merge", "bad")
-    assert "run: errors 1" in merged.out
+    assert "1 row that could not be scored" in merged.out
     assert "1 of 2 rows were not scored; the first, id '1': column 'hyp': expected a text, got None" in merged.err
     strict = run("score", "--table", "bad.jsonl", "-m", "chrf", "--parts", "strict", "--strict")
     assert strict.status == 1

@@ -68,7 +68,7 @@ def test_files_that_hold_no_triples_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="'lookalike': no such column"):
         load_triples(tmp_path / "t.tsv")
     (tmp_path / "t.txt").write_text("a")
-    with pytest.raises(FileFormatError, match=r"must be .tsv or .jsonl with columns"):
+    with pytest.raises(FileFormatError, match=r"give a .tsv or .jsonl file with the columns"):
         load_triples(tmp_path / "t.txt")
     with pytest.raises(InputError, match="mine contains no triples"):
         Triples("mine", ())

@@ -197,7 +197,7 @@ def _check_columns(chosen: Iterable[tuple[str, str]], columns: Collection[str], 
         if column not in columns:
             msg = (
                 f"{location}: no column {column!r}{_CONTENTS.get(option, '')}; the columns are "
-                f"{', '.join(map(repr, columns))}; name one with --set {option}=COLUMN (Python: {option}='COLUMN')"
+                f"{', '.join(map(repr, columns))}; name it with --set {option}=COLUMN (Python: {option}='COLUMN')"
             )
             raise FileFormatError(msg)
 

@@ -137,8 +137,8 @@ def load_triples(path: str | os.PathLike[str]) -> Triples:
     suffix = Path(name).suffix.lower()
     if suffix not in (".tsv", ".jsonl"):
         msg = (
-            f"{name!r} is not a .tsv or .jsonl file, so triples cannot be read from it; give a file with the columns "
-            f"{', '.join(COLUMNS)}"
+            f"cannot read triples from {name!r}; give a .tsv or .jsonl file with the columns {', '.join(COLUMNS)}, "
+            "or a set (freitag, paws)"
         )
         raise FileFormatError(msg)
     header, rows = parse_table(read_bytes(name), name, "tsv" if suffix == ".tsv" else "jsonl")
