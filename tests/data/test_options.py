@@ -72,7 +72,7 @@ def test_python_flags_do_not_accept_text(tmp_path: Path) -> None:
 def test_path_must_exist_and_be_a_path(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="path must be a folder or a file, got None"):
         load("wmt15", None)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no such file or folder: .* download wmt15 from "):
+    with pytest.raises(InputError, match=r"no such file or folder: .* download wmt15 from "):
         load("wmt15", tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"a\.csv' does not exist$"):
+    with pytest.raises(InputError, match=r"no such file or folder: .*a\.csv'; check the path$"):
         load("custom", tmp_path / "a.csv")

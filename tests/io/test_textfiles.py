@@ -296,7 +296,7 @@ def test_parallel_files_keep_names_with_colons(tmp_path: Path, monkeypatch: pyte
     assert texts.sources == ["e", "f"]
     assert read_parallel(["10:30.txt"], source="s:1").references is None
     for short in ({"references": ["short:1"]}, {"source": "short:1"}):
-        with pytest.raises(InputError, match=r"'short:1' has 1 segments, but '10:30\.txt' has 2"):
+        with pytest.raises(InputError, match=r"'short:1' has 1 segment, but '10:30\.txt' has 2"):
             read_parallel(["10:30.txt"], **short)  # type: ignore[arg-type]
 
 

@@ -176,7 +176,7 @@ def test_empty_lists_are_refused(given: dict[str, Any], message: str) -> None:
 
 
 def test_empty_dict_of_systems_is_refused() -> None:
-    with pytest.raises(InputError, match="systems must be a dict .*got an empty dict"):
+    with pytest.raises(InputError, match=r"systems must be a dict .*got an empty dict"):
         nlgauge.score_systems({}, [CAT])
 
 

@@ -184,7 +184,7 @@ def check_figure(path: Path) -> None:
     """Refuse a figure that could not be written (its name, its folder, no matplotlib) before hours of work."""
     require("matplotlib", "plot")
     if path.suffix not in FORMATS:
-        msg = f"a figure's file must end in {' or '.join(FORMATS)}, got {path.name!r}"
+        msg = f"cannot save a figure as {path.name!r}; the file name must end in {', '.join(FORMATS)}"
         raise RecipeError(msg)
     if not path.parent.is_dir():
         msg = f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist"

@@ -219,7 +219,8 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
     for name, texts in columns:
         if len(texts) == len(expected):
             continue
-        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; all files need the same number"
+        count = f"{len(texts)} segment{'' if len(texts) == 1 else 's'}"
+        msg = f"{name!r} has {count}, but {first!r} has {len(expected)}; all files need the same number"
         (_, fewer), (longer, more) = sorted([(name, texts), (first, expected)], key=lambda column: len(column[1]))
         if not any(text.strip() for text in more[len(fewer) :]):
             msg += f". The extra lines of {longer!r} are blank"

@@ -273,7 +273,7 @@ def search_ensembles(
     opts = SearchOptions.of(options)
     names = tuple(scores)
     if len(names) < 3:
-        msg = f"a search needs at least three metrics, got {len(names)}"
+        msg = f"a search for the best pair needs at least three metrics, got {len(names)}; add some with metric="
         raise RecipeError(msg)
     judged = np.isfinite(human)
     columns = np.array([standardised(values, over=judged, name=name) for name, values in scores.items()])[:, judged]

@@ -153,7 +153,7 @@ def test_invalid_fits_are_refused(run: Run, refused: Refusal, folder: Path) -> N
     assert "layers 0 to 6" in refused(2, *FIT, "--layer", "9", "-o", "m.npz")
     assert "--sentences must be a whole number from 0" in refused(2, *FIT, "--sentences", "-1", "-o", "m.npz")
     assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
-    assert "belongs to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
+    assert "works only with methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
     assert "is not used with --level sentence" in refused(
         2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz"
     )

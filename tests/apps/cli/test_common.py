@@ -23,7 +23,7 @@ STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--prese
         (("--seed", "-1"), "--seed must be "),
         (("--model", ""), "--model is empty"),
         (("--lang", ""), "--lang is empty"),
-        (("--cache-size", "3"), "--cache-size belongs to --cache FOLDER"),
+        (("--cache-size", "3"), "--cache-size works only with --cache FOLDER"),
         (("--cache", "c", "--cache-size", "nan"), "--cache-size must be a number of gigabytes above 0"),
         (("--cache", "c", "--cache-size", "-1"), "--cache-size must be a number of gigabytes above 0"),
         (("--metric", "bertscore:layer=4", "--layer", "5"), "conflicting values for layer"),
@@ -63,7 +63,7 @@ def test_unused_source_is_warned_of(run: Run) -> None:
 
 @pytest.mark.parametrize("option", [("--levels", "segment"), ("--agreement", "kendall"), ("--criterion", "x")])
 def test_options_about_judgements_are_refused_without_data(refused: Refusal, option: tuple[str, str]) -> None:
-    assert f"{option[0]} belongs to --data NAME" in refused(2, *STUDY, *option)
+    assert f"{option[0]} works only with --data NAME" in refused(2, *STUDY, *option)
 
 
 def test_an_option_of_a_data_set_is_given_once(refused: Refusal) -> None:

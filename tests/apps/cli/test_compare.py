@@ -124,7 +124,7 @@ def test_table_for_a_paper(run: Run, refused: Refusal) -> None:
     assert run(*command).out.startswith("System")
     assert "--table paper is written as text, latex, markdown, html, not tsv" in refused(2, *command, "-f", "tsv")
     assert "--all prints all tables, and --table paper one" in refused(2, *command, "--all")
-    assert "--percent belongs to --table" in refused(2, *command[:-2], "--percent")
+    assert "--percent works only with --table" in refused(2, *command[:-2], "--percent")
     assert "add --table paper" in refused(2, *command[:-1], "pairs", "-f", "tsv", "--percent")
     assert "--all adds tables to text" in refused(2, *command[:-2], "--all", "-f", "json")
 
@@ -448,7 +448,7 @@ def test_gate_is_undecided_with_too_few_segments(run: Run, refused: Refusal, fol
         assert result.err == f"nlgauge: {sentence}\n", "also with --quiet: nothing was decided"
     record = json.loads(run(*command, "-f", "json").out)
     assert record["gate"]["result"] == "undecided"
-    assert "--strict belongs to --gate" in refused(2, *command[:-1], "--strict")
+    assert "--strict works only with --gate" in refused(2, *command[:-1], "--strict")
 
 
 def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,7 +473,7 @@ def test_gate_thresholds_systems_and_metric_can_be_set(run: Run, refused: Refusa
     assert run(*both, "--gate-metric", "chrf").status == 3
     assert "--base and --new are both 'base'" in refused(2, *command, "--new", "base")
     assert "--gate needs two systems, got 1" in refused(2, "compare", "base.txt", *CHRF, "--gate")
-    assert "--base belongs to --gate" in refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--base", "x")
+    assert "--base works only with --gate" in refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--base", "x")
 
 
 # --- figures and reports --------------------------------------------------------------------------------
@@ -487,7 +487,7 @@ def test_a_figure_and_a_report(run: Run, refused: Refusal, folder: Path) -> None
     page = (folder / "out.html").read_text()
     assert "Two &lt;systems&gt;" in page
     assert "<bdi>base</bdi>" in page
-    assert "a figure's file must end in .png" in refused(2, *command, "--plot", "out.gif")
+    assert "the file name must end in .png" in refused(2, *command, "--plot", "out.gif")
     assert "the folder 'nowhere' does not exist" in refused(1, *command, "--report", "nowhere/out.html")
     assert "'base.txt' is an input of this command" in refused(1, *command, "--report", "base.txt")
 
@@ -551,7 +551,7 @@ def test_a_report_of_saved_runs_needs_no_texts(run: Run, folder: Path) -> None:
 def test_systems_of_unequal_length(refused: Refusal, folder: Path) -> None:
     write_lines(folder / "short.txt", ["one line"])
     message = refused(1, "compare", "base.txt", "short.txt", *CHRF)
-    assert "'short.txt' has 1 segments, but 'base.txt' has 40" in message
+    assert "'short.txt' has 1 segment, but 'base.txt' has 40" in message
 
 
 def test_one_system_has_a_score_and_no_pairs(run: Run) -> None:
@@ -639,15 +639,15 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare --scores none.tsv --source refs.txt", 2, "--source is for texts, and no texts"),
         ("compare --scores none.tsv --runs", 2, "--runs takes several files of a system (NAME=FILE ...)"),
         ("compare --scores base.json", 1, "without --scores: nlgauge compare base.json OTHER.json"),
-        ("compare base.json --title Mine", 2, "--title belongs to --report FILE, which was not given"),
-        ("compare base.json --report-alignments 3", 2, "--report-alignments belongs to --report"),
-        ("compare base.json --shuffles 3", 2, "--shuffles belongs to --ratings, which was not given"),
+        ("compare base.json --title Mine", 2, "--title works only with --report FILE, which was not given"),
+        ("compare base.json --report-alignments 3", 2, "--report-alignments works only with --report"),
+        ("compare base.json --shuffles 3", 2, "--shuffles works only with --ratings, which was not given"),
         ("compare base.json --ratings --shuffles -1", 2, "--shuffles must be a whole number from 0, got '-1'"),
         ("compare base.json -o x.html --report x.html", 1, "-o and --report both write 'x.html'"),
         ("compare base.json -o x.html --report ./x.html", 1, "-o and --report both write './x.html'"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "scores are read from .tsv, .csv, .jsonl and .json files"),
-        ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),
+        ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "works only with --scores FILE"),
         (
             "compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt",
             1,

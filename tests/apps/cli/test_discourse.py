@@ -80,10 +80,10 @@ def test_the_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], 2, "needs documents (HYP ...)"),
         (["a.txt", "--plot", "d.png"], 2, "a figure needs references (--refs)"),
-        (["a.txt", "--refs", "r.txt", "--plot", "d.bmp"], 2, "ends in .png, .svg, .pdf"),
-        (["a.txt", "--threshold", "0.5"], 2, "--threshold belongs to --vectors FILE"),
+        (["a.txt", "--refs", "r.txt", "--plot", "d.bmp"], 2, "end in .png, .svg, .pdf"),
+        (["a.txt", "--threshold", "0.5"], 2, "--threshold works only with --vectors FILE"),
         (["a.txt", "--vectors", "nothing.txt"], 1, "no such file of word vectors: 'nothing.txt'"),
-        (["a.txt", "--refs", "one.txt"], 1, "'one.txt' has 1 segments, but 'a.txt' has 2"),
+        (["a.txt", "--refs", "one.txt"], 1, "'one.txt' has 1 segment, but 'a.txt' has 2"),
         (["a.txt", "--sentences", "often"], 2, "sentences must be one of rules, lines, annotator"),
     ],
 )

@@ -49,7 +49,7 @@ def test_values_are_those_of_the_library() -> None:
 def test_messages_name_the_flag() -> None:
     with pytest.raises(RecipeError, match=r"^--coats must be a whole number from 1, got '0'$"):
         read_options(parsed("--coats", "0"), Paint)
-    with pytest.raises(RecipeError, match=r"^--title belongs to --report FILE, which was not given$"):
+    with pytest.raises(RecipeError, match=r"^--title works only with --report FILE, which was not given$"):
         read_options(parsed("--title", "a"), Paint)
 
 

@@ -155,7 +155,7 @@ def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> N
     assert "'few.txt' has 1 line, but needs a document id for each of 6 segments" in refused(
         1, *command, "--document-ids", "few.txt"
     )
-    assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")
+    assert "--document-ids works only with --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")
 
 
 def test_output_with_gz_suffix_is_refused(refused: Refusal, folder: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
         (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "--metric must be one value"),
         (["rank", "--refs", "ref.txt", "a.txt"], 2, "put the systems first: nlgauge rank a.txt --refs ref.txt"),
         (["rank", "a.txt", "a.txt"], 2, "is given twice"),
-        (["rank", "a.txt", "lines.jsonl:c"], 1, "'lines.jsonl:c' has 1 segments, but 'a.txt' has 6"),
+        (["rank", "a.txt", "lines.jsonl:c"], 1, "'lines.jsonl:c' has 1 segment, but 'a.txt' has 6"),
         (["rank", "lines.jsonl:c"], 1, "segment 0, candidate 1 contains a line break"),
     ],
 )

@@ -664,9 +664,9 @@ def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused:
         ),
         (["--confidence", "--resamples", "0"], ["resamples", "0"]),
         (["--confidence", "--seed", "-1"], ["seed", "-1"]),
-        (["--alignments"], ["--alignments belongs to --segments"]),
+        (["--alignments"], ["--alignments works only with --segments"]),
         (["--alignments", "--segments"], ["--segments --format json"]),
-        (["--alignments", "--format", "json"], ["--alignments belongs to --segments"]),
+        (["--alignments", "--format", "json"], ["--alignments works only with --segments"]),
         (["--segments", "--format", "latex"], ["LaTeX", "segments"]),
         (["--segments", "--format", "tsv", "--confidence"], ["confidence", "segments"]),
     ],
@@ -882,7 +882,7 @@ def test_output_is_utf8_under_any_locale(process: Process, folder: Path) -> None
 @pytest.mark.parametrize("option", [["--seed", "7"], ["--resamples", "500"], ["--confidence-level", "0.5"]])
 def test_an_option_of_confidence_without_it_is_refused(refused: Refusal, option: list[str]) -> None:
     message = refused(2, "score", "hyp.txt", "--refs", "ref.txt", *option)
-    assert f"{option[0]} belongs to --confidence" in message
+    assert f"{option[0]} works only with --confidence" in message
 
 
 def test_options_are_not_abbreviated(run: Run) -> None:

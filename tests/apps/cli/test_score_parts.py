@@ -103,7 +103,7 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--parts", "p"), "--parts belongs to --table FILE"),
+        (("--parts", "p"), "--parts works only with --table FILE"),
         (("--table", "pairs.parquet"), "--table needs a folder for the parts"),
         (("--table", "pairs.parquet", "--merge", "p"), "--table cannot be combined with --merge"),
         (("a.txt", "--merge", "p"), "HYP cannot be combined with --merge"),
@@ -119,7 +119,7 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
         (("--table", "pairs.parquet", "--dry-run", "--shard-rows", "-1"), "--shard-rows must be"),
         (("--table", "pairs.parquet", "--parts", "p", "-o", "s.json"), "--output cannot be combined with --table"),
         (("--table", "pairs.parquet", "--parts", "p", "--segments"), "--segments cannot be combined with --table"),
-        (("--table", "pairs.parquet", "--parts", "p", "--seed", "1"), "--seed belongs to --confidence"),
+        (("--table", "pairs.parquet", "--parts", "p", "--seed", "1"), "--seed works only with --confidence"),
         (
             ("--table", "pairs.parquet", "--parts", "p", "--unit", "document", "--document-ids", "d"),
             "--document-ids cannot be combined with --table, where each row is a segment",

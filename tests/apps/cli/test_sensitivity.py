@@ -143,7 +143,7 @@ def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "short.txt", ["d1"])
     said = refused(1, *command, "--document-ids", "short.txt")
     assert f"'short.txt' has 1 line, but needs a document id for each of {lines} segments" in said
-    assert "--documents belongs to --data NAME" in refused(2, *command, "--documents")
+    assert "--documents works only with --data NAME" in refused(2, *command, "--documents")
 
 
 def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:

@@ -53,9 +53,9 @@ def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
     ("words", "message"),
     [
         ((), "needs outputs (SYSTEM)"),
-        (("a.txt", "--released"), "--released belongs to --triples SET"),
+        (("a.txt", "--released"), "--released works only with --triples SET"),
         (("--triples", "paws", "--released", "-m", "chrf"), "--released cannot be combined with --metric"),
-        (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
+        (("a.txt", "--save-triples", "t.tsv"), "--save-triples works only with --triples"),
         (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations cannot be combined with --triples"),
         (("--triples", "nouns"), "needs SYSTEM, --paraphrases FILE"),
         (

@@ -139,9 +139,9 @@ def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
         return
     kinds = {attribution.kind for attribution in explanation.attributions}
     if "shapley" not in kinds:
-        refuse_flags(args, ("samples", "seed"), "belongs to --shapley, which was not given")
+        refuse_flags(args, ("samples", "seed"), "works only with --shapley, which was not given")
     if not kinds & {"shapley", "leave-one-out"}:
-        refuse_flags(args, ("side", "component"), "belongs to --shapley or --leave-one-out; neither was given")
+        refuse_flags(args, ("side", "component"), "works only with --shapley or --leave-one-out; neither was given")
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -196,7 +196,7 @@ def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
         raise RecipeError(msg)
     if args.data is None:
         return read_segments(args)
-    refuse_flags(args, ("refs", "source"), "belongs to texts in files; with --data NAME leave it out")
+    refuse_flags(args, ("refs", "source"), "works only with texts in files; with --data NAME leave it out")
     table = load_data(args)
     references = list(table.references) if all(table.references) else None
     return {"hyps": table.hypothesis, "refs": references, "sources": table.source}
@@ -208,17 +208,17 @@ def _read_corpus(args: argparse.Namespace) -> Mapping[str, Any]:
 def _check_evaluate(args: argparse.Namespace) -> None:
     """Refuse flags that cannot be combined with a score file or the method."""
     if args.gold is not None:
-        refuse_flags(args, ["side"], "belongs to --data NAME; with --gold FILE leave it out")
+        refuse_flags(args, ["side"], "works only with --data NAME; with --gold FILE leave it out")
     if args.scores is not None:
         computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "seed")
-        refuse_flags(args, computed, "belongs to scores that are computed; with --scores FILE leave it out")
+        refuse_flags(args, computed, "works only with scores that are computed; with --scores FILE leave it out")
         return
     if args.method != "shapley":
-        refuse_flags(args, ("samples", "seed"), "belongs to --method shapley")
+        refuse_flags(args, ("samples", "seed"), "works only with --method shapley")
     if args.method == "match":
-        refuse_flags(args, ["component"], "belongs to --method leave-one-out or shapley")
+        refuse_flags(args, ["component"], "works only with --method leave-one-out or shapley")
     else:
-        refuse_flags(args, ["pieces"], "belongs to --method match")
+        refuse_flags(args, ["pieces"], "works only with --method match")
 
 
 def _check_source_side(args: argparse.Namespace, recipes: Sequence[Metric]) -> None:
@@ -325,7 +325,7 @@ def _factors_of_table(args: argparse.Namespace, intervals: Intervals) -> FactorS
     from nlgauge.studies.factors.surrogate import explain_columns  # loads what scores whole data sets
 
     refuse_flags(
-        args, MetricOptions.options(), "belongs to metrics that are computed; with --table FILE leave it out"
+        args, MetricOptions.options(), "works only with metrics that are computed; with --table FILE leave it out"
     )
     if not args.metric_column or not args.factor:
         msg = "--table FILE needs --metric-column NAME ... and --factor NAME ..."

@@ -392,7 +392,7 @@ def check_options(args: argparse.Namespace) -> None:
     for name in given:
         needed = args.declared[name].needs
         if needed in args.declared and needed not in given:
-            msg = f"{_shown(args, name)} belongs to {_shown(args, needed, value=True)}, which was not given"
+            msg = f"{_shown(args, name)} works only with {_shown(args, needed, value=True)}, which was not given"
             raise RecipeError(msg)
 
 

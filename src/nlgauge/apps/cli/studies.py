@@ -111,7 +111,7 @@ def _check_stress(args: argparse.Namespace) -> None:
         msg = "nlgauge study stress needs outputs (SYSTEM) or triples (--triples SET); see --help"
         raise RecipeError(msg)
     if args.released and args.triples not in _KNOWN:
-        msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
+        msg = f"--released works only with --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
         raise RecipeError(msg)
     if args.released and args.metric:
         msg = "--released cannot be combined with --metric; leave one out"
