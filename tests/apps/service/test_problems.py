@@ -52,7 +52,7 @@ def test_validation_errors_name_places_but_not_values() -> None:
         for number in range(30)
     ]
     problem = validation_problem(found).to_dict()
-    assert problem["detail"] == "systems.a[0] must be a string (and 29 more)"
+    assert problem["detail"] == "systems.a[0] must be a string (and 29 more problems)"
     assert len(problem["errors"]) == 10
     assert "secret" not in json.dumps(problem)
 

@@ -85,7 +85,9 @@ class Columns:
         columns = dict.fromkeys(_ROLES, ()) | {role: _match_columns(patterns[role], names, role) for role in patterns}
         _check_roles(patterns, columns)
         if not columns["hyp"]:
-            msg = f"name a column of hypotheses with hyp=NAME; the table has the columns {', '.join(names)}"
+            msg = (
+                f"the table has no column of hypotheses; name it with hyp=COLUMN; the columns are {', '.join(names)}"
+            )
             raise RecipeError(msg)
         for role in ("src", "id"):
             if len(columns[role]) > 1:

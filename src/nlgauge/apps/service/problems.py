@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from nlgauge.core.registry import METRICS
 from nlgauge.errors import (
     InputError,
     MissingExtraError,
@@ -124,6 +125,7 @@ _TEXTS = {
     "too_short": "must have at least {min_length} entries",
     "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "has an invalid form",
 }
 
 
@@ -142,7 +144,8 @@ def validation_problem(errors: Sequence[Mapping[str, Any]], known: Sequence[str]
         return ProblemError(422, "invalid request", kind="form", errors=[])
     where, what = problems[0]["where"].partition(".")[2] or problems[0]["where"], problems[0]["what"]
     detail = what if what.startswith("unknown field") else f"{where} {what}"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    rest = len(problems) - 1
+    more = f" (and {rest} more problem{'s' if rest > 1 else ''})" if rest else ""
     return ProblemError(422, f"{detail}{more}", kind="form", errors=problems[:_MOST_LISTED])
 
 
@@ -150,7 +153,10 @@ def _text(error: Mapping[str, Any], known: Sequence[str]) -> str:
     kind, loc = str(error.get("type", "")), error.get("loc", ("",))
     if kind == "extra_forbidden":
         name = str(loc[-1])[:80]
-        return f"unknown field {name!r}{did_you_mean(name, known) if len(loc) == 2 else ''}"
+        hint = did_you_mean(name, known) if len(loc) == 2 else ""
+        if not hint and "options" in known and any(name in metric.options() for metric in METRICS.values()):
+            hint = "; put it into 'options', with the other options of metrics"
+        return f"unknown field {name!r}{hint}"
     if kind == "string_pattern_mismatch" and loc[0] == "path":
         return "must be the id of a job, as the service returned it"
     if kind in _TEXTS:

@@ -342,7 +342,8 @@ def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str =
         (table.hypothesis, table.hypothesis_errors) if side == "hypothesis" else (table.source, table.source_errors)
     )
     if texts is None or errors is None:
-        msg = f"{table.name} has no marked errors in the {'hypothesis' if side == 'hypothesis' else 'source'}; use eval4nlp or mqm-ted"
+        text = "hypothesis" if side == "hypothesis" else "source"
+        msg = f"{table.name} has no marked errors in the {text}; choose a data set that has them, such as eval4nlp"
         raise InputError(msg)
     return [
         [
