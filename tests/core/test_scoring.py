@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,19 @@ def test_another_version_of_a_package_is_told_like_one_of_an_engine(metric: str)
     with pytest.warns(nlgauge.errors.NlgaugeWarning, match=f"{package}: asked 0.0.1"):
         again = nlgauge.score(["a b c d"], ["a b c e"], metric=nlgauge.Signature(metric, recipe))
     assert again.system_score == made.system_score
+
+
+@pytest.mark.parametrize(
+    ("options", "end"),
+    [
+        ({"metrc": "chrf"}, "; did you mean 'metric'?"),
+        ({"source": ["a"]}, "; did you mean 'sources'?"),
+        ({"references": ["a"]}, "; did you mean 'refs'?"),
+        ({"batch_size": 8}, "; see 'nlgauge show chrf'"),  # not 'cache_size', which is spelt alike
+        ({"model_type": "x"}, "; see 'nlgauge show chrf'"),  # chrF has no model
+    ],
+)
+def test_unknown_keyword_suggests_only_what_is_meant(options: dict[str, Any], end: str) -> None:
+    with pytest.raises(nlgauge.errors.RecipeError) as caught:
+        nlgauge.score(["a"], ["a"], "chrf", **options)
+    assert str(caught.value) == f"unknown keyword {next(iter(options))!r} for chrf{end}"

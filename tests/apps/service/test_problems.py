@@ -46,6 +46,14 @@ def test_errors_of_the_library_keep_their_names(error: errors.NlgaugeError, stat
     assert (problem["status"], problem["error"], problem["detail"]) == (status, type(error).__name__, "x")
 
 
+def test_an_option_at_the_top_of_a_request_is_referred_to_options() -> None:
+    error = {"loc": ("body", "layer"), "type": "extra_forbidden", "msg": "extra"}
+    assert validation_problem([error], ["hyps", "options"]).detail == (
+        "unknown field 'layer'; put it into 'options', with the other options of metrics"
+    )
+    assert validation_problem([error], ["hyps"]).detail == "unknown field 'layer'"
+
+
 def test_validation_errors_name_places_but_not_values() -> None:
     found = [
         {"loc": ("body", "systems", "a", number), "type": "string_type", "msg": "not a string", "input": "secret"}
