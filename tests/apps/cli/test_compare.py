@@ -647,7 +647,11 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare base.json -o x.html --report ./x.html", 1, "-o and --report both write './x.html'"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "scores are read from .tsv, .csv, .jsonl and .json files"),
-        ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "works only with --scores FILE"),
+        (
+            "compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x",
+            2,
+            "works only with --scores FILE",
+        ),
         (
             "compare base.txt worse.txt --refs refs.txt -m chrf -q --document-ids short.txt",
             1,

@@ -173,7 +173,10 @@ def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path)
             ("--gold", "tags", "--scores", "scores", "--metric", "bleu"),
             "--metric works only with scores that are computed",
         ),
-        (("--gold", "tags", "--scores", "scores", "--layer", "2"), "--layer works only with scores that are computed"),
+        (
+            ("--gold", "tags", "--scores", "scores", "--layer", "2"),
+            "--layer works only with scores that are computed",
+        ),
         (("--gold", "tags", "--scores", "scores", "--method", "match"), "--method works only with scores that are"),
         (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit works only with --data NAME"),
         (("--data", "mqm-ted", "--lower-is-error"), "--lower-is-error works only with --scores FILE"),

@@ -50,7 +50,11 @@ def test_figures(run, scored, folder):
         ((*TABLE, "--factor", "lex", "--metric", "bleu"), 2, "--metric works only with metrics that are computed"),
         ((*TABLE, "--factor", "lex", "--lexicon", "x"), 2, "--lexicon works only with --data NAME"),
         ((*TABLE, "--factor", "lex", "--idf", "refs"), 2, "--idf works only with metrics that are computed"),
-        (("explain", "factors", "--data", "sts", "--metric-column", "x"), 2, "--metric-column works only with --table"),
+        (
+            ("explain", "factors", "--data", "sts", "--metric-column", "x"),
+            2,
+            "--metric-column works only with --table",
+        ),
         ((*TABLE, "--factor", "length"), 1, "column 'length'"),
         ((*TABLE, "--factor", "lex", "--level", "2"), 2, "--level must be a number above 0, below 1, got '2'"),
         (
@@ -62,7 +66,11 @@ def test_figures(run, scored, folder):
         (("explain", "corpus"), 2, "needs texts"),
         (("explain", "corpus", "a.txt", "--data", "sts"), 2, "needs texts (HYP"),
         (("explain", "corpus", "--data", "sts", "--refs", "ref.txt"), 2, "--refs works only with texts in files"),
-        (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--limit", "3"), 2, "--limit works only with --data NAME"),
+        (
+            ("explain", "corpus", "a.txt", "--refs", "ref.txt", "--limit", "3"),
+            2,
+            "--limit works only with --data NAME",
+        ),
         (("explain", "corpus", "a.txt", "b.txt", "--refs", "ref.txt"), 2, "takes one system, got 2"),
         (("explain", "corpus", "a.txt", "--refs", "ref.txt", "--metric", "bleu", "chrf"), 2, "must be one value"),
     ],

@@ -228,7 +228,9 @@ def _fit(args: argparse.Namespace) -> int:
 def _check_fit(args: argparse.Namespace) -> None:
     """Refuse options that the fit does not use."""
     if "umd" not in args.method:
-        refuse_flags(args, ("directions", "umd_sides"), f"works only with methods with umd, got --method {args.method}")
+        refuse_flags(
+            args, ("directions", "umd_sides"), f"works only with methods with umd, got --method {args.method}"
+        )
     if args.level == "sentence":
         if args.method in NETWORK_METHODS:
             msg = f"--method {args.method} does not support --level sentence; use another method"
