@@ -372,8 +372,8 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
                 verb = "has" if len(distinct) == 1 else "have"
                 msg = f"{names} {verb} no option {name!r}; leave it out ('nlgauge show {recipes[0].name}' lists the options)"
                 raise RecipeError(msg)
-            hint = _suggest_keyword(name, [*known, *run_names, *_INPUTS]) or f"; see 'nlgauge show {recipes[0].name}'"
-            msg = f"unknown keyword {name!r} for {names}{hint}"
+            hint = _suggest_keyword(name, [*known, *run_names, *_INPUTS])
+            msg = f"unknown keyword {name!r} for {names}" + (hint or f"; see 'nlgauge show {recipes[0].name}'")
             raise RecipeError(msg)
 
 
