@@ -370,7 +370,8 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             names = ", ".join(distinct)
             if any(name in metric.options() for metric in METRICS.values()):
                 verb = "has" if len(distinct) == 1 else "have"
-                msg = f"{names} {verb} no option {name!r}; leave it out ('nlgauge show {recipes[0].name}' lists the options)"
+                fix = f"leave it out ('nlgauge show {recipes[0].name}' lists the options)"
+                msg = f"{names} {verb} no option {name!r}; {fix}"
                 raise RecipeError(msg)
             hint = _suggest_keyword(name, [*known, *run_names, *_INPUTS])
             msg = f"unknown keyword {name!r} for {names}" + (hint or f"; see 'nlgauge show {recipes[0].name}'")
