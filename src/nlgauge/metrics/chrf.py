@@ -6,7 +6,7 @@ What it computes
     chrF = 100 (1 + b^2) P R / (b^2 P + R)         P, R: averages over n-grams of 1 to 6 characters, b = 2
 
 Spaces are ignored. Orders longer than a text are left out. With `words=2`, word n-grams of one and two words count as
-further orders: chrF++.
+further orders: chrF++ (`words=1`: chrF+). With `beta=1` and `beta=3` it is chrF1 and chrF3.
 
 Worked example
 --------------
@@ -60,13 +60,14 @@ class ChrF(SacreBLEUMetric):
     citation: ClassVar[str] = cite("popovic-2015-chrf")
 
     chars: int = option(6, Int(1), help="longest character n-gram")
-    words: int = option(0, Int(0), help="longest word n-gram; 2: chrF++")
+    words: int = option(0, Int(0), help="longest word n-gram; 1: chrF+, 2: chrF++")
     beta: int = option(2, Int(1), help="weight of recall relative to precision")
 
     @classmethod
     def title_of(cls, recipe: Mapping[str, str]) -> str:
-        """Two words make it chrF++."""
-        return "chrF++" if recipe.get("words") == "2" else cls.title
+        """With the weight of recall if it is not 2 (chrF1, chrF3), and a plus per word n-gram (chrF+, chrF++)."""
+        beta, words = recipe.get("beta", "2"), recipe.get("words", "0")
+        return cls.title + ("" if beta == "2" else beta) + {"1": "+", "2": "++"}.get(words, "")
 
     @property
     def _formula(self) -> str:
