@@ -15,6 +15,9 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.discoscore import DiscoScore as DiscoScore
     from nlgauge.metrics.ds_focus import DSFocus as DSFocus
     from nlgauge.metrics.ds_sent import DSSent as DSSent
+    from nlgauge.metrics.edit_rates import CDER as CDER
+    from nlgauge.metrics.edit_rates import PER as PER
+    from nlgauge.metrics.edit_rates import WER as WER
     from nlgauge.metrics.ensemble import Ensemble as Ensemble
     from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
     from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
@@ -24,6 +27,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.rouge import RougeL as RougeL
     from nlgauge.metrics.sentsim import SentSim as SentSim
     from nlgauge.metrics.smd import SMD as SMD
+    from nlgauge.metrics.ter import TER as TER
     from nlgauge.metrics.xmoverscore import XMoverScore as XMoverScore
 
 #: The file of each class. A file is imported when one of its classes is first used.
@@ -31,6 +35,7 @@ _FILES = {
     "BERTScore": "bertscore",
     "BLEU": "bleu",
     "BaryScore": "baryscore",
+    "CDER": "edit_rates",
     "ChrF": "chrf",
     "DSFocus": "ds_focus",
     "DSSent": "ds_sent",
@@ -42,12 +47,15 @@ _FILES = {
     "LexicalChain": "lexical_chain",
     "LexicalGraph": "cohesion",
     "MoverScore": "moverscore",
+    "PER": "edit_rates",
     "RC": "cohesion",
     "Rouge1": "rouge",
     "Rouge2": "rouge",
     "RougeL": "rouge",
     "SMD": "smd",
     "SentSim": "sentsim",
+    "TER": "ter",
+    "WER": "edit_rates",
     "XMoverScore": "xmoverscore",
 }
 

@@ -1,8 +1,8 @@
-"""BLEU and chrF from n-gram counts, for many corpora at once, and their resampling.
+"""Corpus scores from counts (BLEU, chrF, NIST, error rates), for many corpora at once, and their resampling.
 
 A corpus score is not a mean over segments: counts are summed first. So each resample of segments has other sums, and
-a formula turns them into a score. The formulas are those of sacrebleu (BLEU without effective order, chrF with it),
-vectorised for many sums.
+a formula turns them into a score. The formulas of BLEU (without effective order), chrF (with it) and TER are those of
+sacrebleu, vectorised for many sums.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ Matrix = NDArray[np.float64]
 
 #: Constants of sacrebleu's smoothing methods `floor` and `add-k`.
 _FLOOR, _ADDED = 0.1, 1.0
+
+#: Weight of NIST's penalty, which halves the score of an output of 2/3 of the reference's words.
+_NIST_BETA = math.log(2) / math.log(1.5) ** 2
+
+#: In place of a divisor of 0.
+_TINY = 1e-300
 
 
 def bleu_from_counts(totals: ArrayLike, smooth: str = "exp") -> Matrix:
@@ -71,9 +77,63 @@ def chrf_from_counts(totals: ArrayLike, beta: float = 2) -> Matrix:
     return np.where(precision + recall > 0, score, 0.0)
 
 
+def rate_from_counts(totals: ArrayLike) -> Matrix:
+    """Error rate in percent, of summed counts: edits, and words of the reference. Without words, any edit is 100 %.
+
+    >>> rate_from_counts([[1, 4], [2, 0], [0, 0]]).tolist()
+    [25.0, 100.0, 0.0]
+    """
+    sums = _sums(totals, "rate")
+    edits, words = sums[..., 0], sums[..., 1]
+    return 100 * np.where(words > 0, edits / np.maximum(words, _TINY), edits > 0)
+
+
+def per_from_counts(totals: ArrayLike) -> Matrix:
+    """Position-independent error rate in percent, of summed counts: matches, words of the output, of the reference.
+
+    Errors are words of the reference without a match, and words that the output has more than the reference.
+
+    >>> per_from_counts([[3, 5, 4], [4, 4, 4]]).tolist()
+    [50.0, 0.0]
+    """
+    sums = _sums(totals, "per")
+    matches, output, reference = sums[..., 0], sums[..., 1], sums[..., 2]
+    errors = reference - matches + np.maximum(output - reference, 0)
+    return rate_from_counts(np.stack([errors, reference], axis=-1))
+
+
+def nist_from_counts(totals: ArrayLike) -> Matrix:
+    """NIST of summed counts: lengths of output and reference, information of matches, and n-grams for n = 1 to N.
+
+    >>> nist_from_counts([[4, 4, 8, 3, 4, 3], [0, 4, 0, 0, 0, 0]]).tolist()
+    [3.0, 0.0]
+    """
+    sums = _sums(totals, "nist")
+    order = (sums.shape[-1] - 2) // 2
+    length, reference = sums[..., 0], sums[..., 1]
+    information, ngrams = sums[..., 2 : 2 + order], sums[..., 2 + order :]
+    ratio = np.minimum(length / np.maximum(reference, _TINY), 1.0)
+    # The penalty is 1/2 for an output of 2/3 of the reference's words.
+    penalty = np.exp(-_NIST_BETA * np.log(np.maximum(ratio, _TINY)) ** 2)
+    score = penalty * (information / np.maximum(ngrams, 1)).sum(axis=-1)
+    return np.where(length > 0, score, 0.0)
+
+
 _FORMULAS: Mapping[str, Callable[[ArrayLike, str], Matrix]] = {
     "bleu": bleu_from_counts,
     "chrf": lambda totals, beta: chrf_from_counts(totals, float(beta)),
+    "nist": lambda totals, _: nist_from_counts(totals),
+    "per": lambda totals, _: per_from_counts(totals),
+    "rate": lambda totals, _: rate_from_counts(totals),
+}
+
+#: For each formula, whether it can have this number of counts.
+_SIZES: Mapping[str, Callable[[int], bool]] = {
+    "bleu": lambda size: size >= 4 and size % 2 == 0,
+    "chrf": lambda size: size >= 3 and size % 3 == 0,
+    "nist": lambda size: size >= 4 and size % 2 == 0,
+    "per": lambda size: size == 3,
+    "rate": lambda size: size == 2,
 }
 
 
@@ -82,7 +142,7 @@ class CorpusCounts:
     """Counts of each segment, and the formula for the score of their sum."""
 
     formula: str
-    """`bleu:SMOOTHING` or `chrf:BETA`."""
+    """`bleu:SMOOTHING`, `chrf:BETA`, `nist`, `per` or `rate`."""
     counts: Matrix
     """Segments x counts; read-only."""
 
@@ -115,8 +175,9 @@ class CorpusCounts:
         return float(self.score(self.counts.sum(axis=0)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with counts as whole numbers."""
-        return {"formula": self.formula, "counts": [[int(count) for count in row] for row in self.counts]}
+        """Plain values for JSON; counts that are whole numbers are written as such."""
+        counts = [[int(count) if count.is_integer() else count for count in row] for row in self.counts.tolist()]
+        return {"formula": self.formula, "counts": counts}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> CorpusCounts:
@@ -165,8 +226,7 @@ def resampled_scores(counts: CorpusCounts, units: Matrix, *, resamples: int, see
 def _sums(totals: ArrayLike, what: str) -> Matrix:
     sums = numbers(totals, f"counts of {what}")
     size = sums.shape[-1] if sums.ndim else 0
-    bleu = what.partition(":")[0].lower() == "bleu"
-    if size < 3 or (size % 2 if bleu else size % 3):
+    if not _SIZES[what.partition(":")[0].lower()](size):
         msg = f"wrong number of counts of {what}: got shape {sums.shape}"
         raise InputError(msg)
     return sums

@@ -193,10 +193,13 @@ def _column(values: Any, scored_rows: Any, rows: int, kind: Any) -> Any:
 
 def _counts_column(statistics: CorpusCounts, scored_rows: Any, rows: int) -> Any:
     arrow = require("pyarrow", "cluster")
-    lists: list[list[int] | None] = [None] * rows
-    for row, counts in zip(scored_rows.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
+    lists: list[list[float] | None] = [None] * rows
+    # Mean lengths of several references may be fractions (TER); all other counts are whole numbers.
+    whole = bool((statistics.counts == statistics.counts.round()).all())
+    values = statistics.counts.astype(np.int64) if whole else statistics.counts
+    for row, counts in zip(scored_rows.tolist(), values.tolist(), strict=True):
         lists[row] = counts
-    return arrow.array(lists, arrow.list_(arrow.int64()))
+    return arrow.array(lists, arrow.list_(arrow.int64() if whole else arrow.float64()))
 
 
 def _compute_digest(table: Any, metadata: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Words of lexical metrics of translations, by the tokenizers of Moses and sacrebleu.
 
-`moses-LANG` is the tokenizer of Moses with the abbreviations of a language (`moses-en`), by the package sacremoses. All
-other names are tokenizers of sacrebleu. Which packages compute a name is signed, because scores depend on their
-versions.
+`moses-LANG` is the tokenizer of Moses with the abbreviations of a language (`moses-en`), by the package sacremoses.
+All other names are tokenizers of sacrebleu. The packages behind a tokenizer are signed, because scores depend on
+their versions.
 """
 
 from __future__ import annotations
@@ -153,6 +153,9 @@ class WordMetric(TextMetric):
             object.__setattr__(
                 self, "tokenize", tokenizer_for(self.lang, self.tokenize or type(self).usual_tokenizer)
             )
+        moses, _, language = self.tokenize.partition("-")
+        if moses == _MOSES:
+            object.__setattr__(self, "tokenize", f"{_MOSES}-{language_code(language)}")
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
         return unsplit_language(self.name, self.tokenize, references)
@@ -171,7 +174,9 @@ class WordMetric(TextMetric):
 
 @lru_cache(maxsize=16)
 def _splitter(metric: str, title: str, tokenize: str, lower: bool) -> Callable[[str], Words]:
-    rules = _moses_words(tokenize) if tokenize.partition("-")[0] == _MOSES else _sacrebleu_words(metric, title, tokenize)
+    rules = (
+        _moses_words(tokenize) if tokenize.partition("-")[0] == _MOSES else _sacrebleu_words(metric, title, tokenize)
+    )
 
     @lru_cache(maxsize=_MOST_KEPT)
     def split(text: str) -> Words:
