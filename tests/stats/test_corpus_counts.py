@@ -117,7 +117,8 @@ def test_counts_go_through_plain_data() -> None:
 @pytest.mark.parametrize(
     ("formula", "counts", "message"),
     [
-        ("ter:1", [[1, 2]], "must be one of bleu, chrf, got 'ter:1'"),
+        ("ter:1", [[1, 2]], "must be one of bleu, chrf, nist, per, rate, got 'ter:1'"),
+        ("per", [[1, 2]], "wrong number of counts of .*: got shape \\(1, 2\\)"),
         ("bleu:exp", [[1, 2, 3]], "wrong number of counts of .*: got shape \\(1, 3\\)"),
         ("chrf:2", [[1, 2]], "wrong number of counts of .*: got shape \\(1, 2\\)"),
         ("chrf:2", [[1, 2, -1]], "0 or more each"),

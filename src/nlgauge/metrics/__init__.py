@@ -7,6 +7,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.baryscore import BaryScore as BaryScore
     from nlgauge.metrics.bertscore import BERTScore as BERTScore
     from nlgauge.metrics.bleu import BLEU as BLEU
+    from nlgauge.metrics.character import CharacTER as CharacTER
     from nlgauge.metrics.chrf import ChrF as ChrF
     from nlgauge.metrics.cohesion import LC as LC
     from nlgauge.metrics.cohesion import RC as RC
@@ -18,10 +19,12 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.edit_rates import CDER as CDER
     from nlgauge.metrics.edit_rates import PER as PER
     from nlgauge.metrics.edit_rates import WER as WER
+    from nlgauge.metrics.eed import EED as EED
     from nlgauge.metrics.ensemble import Ensemble as Ensemble
     from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
     from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
     from nlgauge.metrics.moverscore import MoverScore as MoverScore
+    from nlgauge.metrics.nist import NIST as NIST
     from nlgauge.metrics.rouge import Rouge1 as Rouge1
     from nlgauge.metrics.rouge import Rouge2 as Rouge2
     from nlgauge.metrics.rouge import RougeL as RougeL
@@ -36,10 +39,12 @@ _FILES = {
     "BLEU": "bleu",
     "BaryScore": "baryscore",
     "CDER": "edit_rates",
+    "CharacTER": "character",
     "ChrF": "chrf",
     "DSFocus": "ds_focus",
     "DSSent": "ds_sent",
     "DiscoScore": "discoscore",
+    "EED": "eed",
     "Ensemble": "ensemble",
     "EntityGraph": "cohesion",
     "FocusFrequency": "focus_frequency",
@@ -47,6 +52,7 @@ _FILES = {
     "LexicalChain": "lexical_chain",
     "LexicalGraph": "cohesion",
     "MoverScore": "moverscore",
+    "NIST": "nist",
     "PER": "edit_rates",
     "RC": "cohesion",
     "Rouge1": "rouge",
