@@ -15,11 +15,11 @@ The score of a system is the mean over segments. Of several references, the lowe
 Worked example
 --------------
 
-"sat a cat" becomes "a cat sat" by one shift of "sat", at the cost of its 3 characters, out of 9.
+"sat a cat" becomes "a cat sat" by one shift of "a cat", whose words have 2 characters on average, out of 9.
 
     >>> import nlgauge
     >>> nlgauge.score(["sat a cat"], ["a cat sat"], "character").segments["character"].round(1).tolist()
-    [33.3]
+    [22.2]
 
 Profiles and deviations
 -----------------------
@@ -92,7 +92,7 @@ def character_edits(output: Words, reference: Words, share: float) -> float:
     """Edits of characters and costs of shifts from an output to the reference.
 
     >>> character_edits(("sat", "a", "cat"), ("a", "cat", "sat"), 0.2)
-    3.0
+    2.0
     """
     target = " ".join(reference)
     text = " ".join(output)
