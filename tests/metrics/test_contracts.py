@@ -81,6 +81,7 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "rouge1": "its words are of the letters a to z and digits; a text of others has none, and scores 0",
     "rouge2": "a text of one word has no pair of words, and scores 0",
     "rougel": "as rouge1",
+    "eed": "no character of the reference leads to the place before the output, which counts as not visited",
     "lc": "it looks at the hypothesis alone",
     "rc": "as lc",
     "entity-graph": "as lc",

@@ -105,7 +105,8 @@ class _EditRate(WordMetric):
         counts, best = [], []
         for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
             output = split(hypothesis)
-            pairs = CorpusCounts(self.formula, [self.count(output, split(reference)) for reference in group])
+            rows = [self.count(output, split(reference)) for reference in group]
+            pairs = CorpusCounts(self.formula, np.array(rows, dtype=np.float64))
             best.append(int(pairs.score(pairs.counts).argmin()))
             counts.append(pairs.counts[best[-1]])
         statistics = CorpusCounts(self.formula, np.array(counts))

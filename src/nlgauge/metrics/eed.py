@@ -9,7 +9,8 @@ The reference of r characters is covered from left to right by characters of the
 substitutions (1 each) and characters of the output that are passed over (0.2 each). j is the number of jumps, which
 are possible after a space of the reference. v adds up how often a place of the output is visited more than once, and
 1 for each place that is not visited. A place is visited if, after a character of the reference, it has the lowest
-cost (the first such place, if there are several).
+cost (the first such place, if there are several). The place before the output is never the cheapest of equal texts,
+so they score a little above 0.
 
 Punctuation is separated from words, except in numbers and in abbreviations such as "Mr." or "e.g.". A text starts and
 ends with a space. The score of a system is the mean over segments. Of several references, the lowest counts.
