@@ -151,6 +151,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "disagreement": (*_TIED, "full"),  # always uses all rows
     "by-data": _DRAWN,
     "by-metric": _DRAWN,
+    "by-size": (*_TIED, "draws", "seed"),
     "tests": _DRAWN,
     "simulation": ("seed", "design"),
     "pairing": ("seed",),

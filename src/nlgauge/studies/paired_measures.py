@@ -6,6 +6,7 @@ Tables 1 and 4 use all rows of every frame. The others use random samples of row
     Table 3             a fifth, 30 times per frame (inferred: the values in the paper are multiples of 1/30, D7)
     Figure 4, metrics   a fifth, but at least 30 rows, 20 times per frame
     Figure 4, tasks     a fifth of a random data set, 20 times per task
+    Figure 4, sizes     10 to 5,000 rows, 20 times per frame (the number of times is ours)
 
 **Re-pairing** the same scores: Figure 2 and appendix A.1. Instances are of several types, and a system has a mean
 score for each. The types of one system are permuted against those of the other. All scores stay the same, so mean
@@ -108,6 +109,20 @@ def by_task(sets: Sequence[FrameSet], options: RankingOptions) -> dict[tuple[str
         _per_draw(list(sets[index].frames.values()), np.stack(draws), options) for index, draws in drawn.items()
     ]
     return {pair: average([measures[pair] for measures in measured]) for pair in PAIRS}
+
+
+def by_size(sets: Iterable[FrameSet], size: int, options: RankingOptions) -> dict[tuple[str, str], Matrix]:
+    """Figure 4(c): samples of this number of rows, over all metrics of all data sets with at least as many rows."""
+    parts = []
+    for frame_set in sets:
+        frames = list(frame_set.frames.values())
+        n = frames[0].n
+        if n >= size:
+            rng = np.random.default_rng(options.seed)
+            repeats = options.draws or _DRAWS_OF_FIGURE_4
+            draws = np.stack([rng.choice(n, size, replace=False) for _ in range(repeats)])
+            parts.append(_measure_draws(frames, draws, options))
+    return _mean_of_parts(parts)
 
 
 def draw_rows(rng: np.random.Generator, n: int, *, repeats: int, least: int) -> NDArray[np.intp]:

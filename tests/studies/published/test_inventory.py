@@ -38,7 +38,6 @@ def test_partly_covered_items_name_the_part() -> None:
     questions = [column.question for column in PAPER_TABLES["repro-table10"].questions]
     assert {question.level for question in questions if question is not None} == {"segment"}
     assert of_lists.title.endswith("(segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)")
-    assert "not (c), sizes of test sets" in item("dissertation, chapter 11", "Figure 4").title
     # Data that no loader reads: print is shown, and nothing of ours.
     of_print = {name for one in INVENTORY if "published values only" in one.part for name in one.entries}
     assert of_print == {name for name, table in PAPER_TABLES.items() if table.unavailable and not table.data}

@@ -5,14 +5,15 @@ ways to rank systems, how often a test finds a difference, or how well a ranking
 
     disagreement    over all rows of every frame                                 Tables 1 and 4
     by-data         per data set and metric, on random parts of the rows         Table 3
-    by-metric       per metric, then per task, on random parts                   Figure 4
+    by-metric       per metric, then per task, on random parts                   Figure 4(a, b)
+    by-size         per number of random rows                                    Figure 4(c)
     tests           share of pairs significant under one test that are under another    Figure 6
     simulation      Kendall's tau with the strengths that scores were drawn from Figure 3
     pairing         the same scores with other pairings                          Figure 2
     ties            number of ties, and their effect on Table 1                  not published
 
-The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a test, a panel and a level, an
-order of types, or patterns of data sets and metrics.
+The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a task and a number of rows, a
+test, a panel and a level, an order of types, or patterns of data sets and metrics.
 
 A table of kind `density` is the simulation in chapter 10 of W. Zhao's dissertation: words of two languages in a
 plane, one of them transformed, and methods that estimate the transformation; the key of a row is such a method.
@@ -63,6 +64,7 @@ from nlgauge.studies.paired_measures import (
     THREE_TYPES,
     by_data,
     by_metric,
+    by_size,
     by_task,
     conditional_shares,
     count_ties,
@@ -212,6 +214,23 @@ def _by_metric(run: RankingRun, sets: Sequence[FrameSet]) -> None:
             run.add(row, [measured[pair][0] for pair in PAIRS], f"on {labels} only")
 
 
+def _by_size(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    for row in run.table.rows:
+        task, size = row.key[0], int(row.key[1])
+        used = [frames for frames in sets if task in ("all", frames.task) and _rows_of(frames) >= size]
+        if not used:
+            run.reasons[row.name] = f"no frame with {size:,} rows"
+            continue
+        with run.or_missing(f"values of {row.name}"):
+            measured = by_size(used, size, run.options)
+            labels = ", ".join(frames.label for frames in used)
+            run.add(row, [measured[pair][0] for pair in PAIRS], f"on {labels}")
+
+
+def _rows_of(frames: FrameSet) -> int:
+    return next(iter(frames.frames.values())).n
+
+
 def _tests(run: RankingRun, sets: Sequence[FrameSet]) -> None:
     differences = find_differences(sets, run.options)
     shares = conditional_shares(differences)
@@ -282,6 +301,7 @@ _ON_FRAMES: Mapping[str, Callable[[RankingRun, Sequence[FrameSet]], None]] = {
     "disagreement": _disagreement,
     "by-data": _by_data,
     "by-metric": _by_metric,
+    "by-size": _by_size,
     "tests": _tests,
     "ties": _ties,
 }

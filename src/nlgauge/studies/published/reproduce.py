@@ -291,7 +291,7 @@ def _draw_pairings(result: Reproduction, table: PaperTable) -> Any:
 
 
 def _draw_disagreement(result: Reproduction, table: PaperTable) -> Any:
-    """Draw the bars of Figure 4 for available frames: a panel of metrics and one of tasks."""
+    """Draw the bars of Figure 4 for available frames: a panel of metrics, of tasks, or of numbers of rows."""
     panels: dict[str, dict[str, dict[str, Bar]]] = {}
     for row in (row for row in result.rows if row.has_ours):
         kind, _, name = row.name.partition(" ")
@@ -306,7 +306,12 @@ def _ours(row: ReproducedRow, column: str) -> float | None:
     return ours if isinstance(ours, float) else None
 
 
-_OF_RANKINGS = {"simulation": _draw_simulation, "pairing": _draw_pairings, "by-metric": _draw_disagreement}
+_OF_RANKINGS = {
+    "simulation": _draw_simulation,
+    "pairing": _draw_pairings,
+    "by-metric": _draw_disagreement,
+    "by-size": _draw_disagreement,
+}
 
 
 def check_plotted(table: PaperTable) -> None:
@@ -316,7 +321,7 @@ def check_plotted(table: PaperTable) -> None:
     else:
         plotted = table.kind == "rankings" and table.experiment in _OF_RANKINGS
     if not plotted:
-        plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3 and bt-figure4"
+        plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 

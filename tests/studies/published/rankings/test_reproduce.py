@@ -9,7 +9,7 @@ from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
 from nlgauge.errors import RecipeError
 from nlgauge.studies.paired_evaluation import Grid, RankingOptions
-from nlgauge.studies.paired_measures import disagreements
+from nlgauge.studies.paired_measures import by_size, disagreements
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.rankings import RankingRun, compute_rankings
 from nlgauge.studies.published.reproduce import Request, reproduce
@@ -91,6 +91,22 @@ def test_figures_4_and_6_and_ties(folder: Path, tmp_path: Path) -> None:
     assert isinstance(exact, int)
     assert exact > 0
     assert ours(ties, "TAC08")[0] is None
+
+
+def test_figure_4c_uses_only_frames_with_enough_rows(folder: Path, tmp_path: Path) -> None:
+    result = reproduce(PAPER_TABLES["bt-figure4c"], at=folder, rankings=RankingOptions(draws=3))
+    reasons = {row.name: row.reason for row in result.rows}
+    assert reasons["size 50"] == "on TC, PC"
+    assert ours(result, "size 50") == ours(result, "dialogue 50")
+    assert ours(result, "size 10") != ours(result, "size 50")
+    assert (reasons["size 100"], ours(result, "size 100")) == ("no frame with 100 rows", [None] * 3)
+    result.save_figure(tmp_path / "sizes.png")
+    # A sample of all rows is the frame itself.
+    sets = RankingRun(Request(table=PAPER_TABLES["bt-table1"], at=str(folder))).find_frames()
+    (whole, full) = by_size(sets, 60, RankingOptions(draws=1)), disagreements(sets, ("mean", "BT"), RankingOptions())
+    assert whole["mean", "BT"] == pytest.approx(full["mean", "BT"])
+    with pytest.raises(RecipeError, match="full=True has no effect on bt-figure4c"):
+        reproduce(PAPER_TABLES["bt-figure4c"], at=folder, rankings=RankingOptions(full=True))
 
 
 def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
