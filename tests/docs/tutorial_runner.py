@@ -41,6 +41,8 @@ _VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nltk-|regex-|nlgauge[: ]|s
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?![\w.]*\w)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"")
 _ANY = "..."
+#: A line of progress, printed every 30 seconds, so only on a busy machine.
+_PROGRESS = re.compile(r"^nlgauge: .+ [\d,]+ of [\d,]+ .*(?:%\)| left)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _run_captured(do: Callable[[str, Step], None], text: str, step: Step) -> str
     """Run a step and return both output streams in the order of a terminal."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
         do(text, step)
-    return printed.getvalue()
+    return _PROGRESS.sub("", printed.getvalue())
 
 
 @contextlib.contextmanager

@@ -255,7 +255,7 @@ class Many(Kind):
     def values(self) -> str:
         """The number of values and their kind."""
         if self.most is None:
-            return f"a list, each {self.kind.values}"
+            return f"one or more: {self.kind.values.removeprefix('one of ')}"
         return f"{self.most} values, each {self.kind.values}" if self.most > 1 else f"one value: {self.kind.values}"
 
     def problem(self, value: Any, more: str = "") -> str:
