@@ -150,6 +150,8 @@ def load_sentence_encoder(
 ) -> SentenceEncoder:
     """Load a sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id; options as in `load_encoder`.
 
+    Word vectors of a file are averaged.
+
     `reading` determines whether texts over the model's limit are truncated or read in windows.
     """
     # Older layouts have the network in a subfolder, which only modules.json names.
@@ -164,6 +166,8 @@ def load_sentence_encoder(
     network = load_encoder(model, progress=progress, **options)
     if isinstance(network, MuseEncoder):
         return MuseSentences(network)
+    if network.layers == 0:  # word vectors, which have no pooling of their own
+        return PooledSentences(network, Pooling(), reading=reading)
     files = resolve(model, progress=progress)
     return PooledSentences(network, read_pooling(files.path, name=files.name), reading=reading)
 

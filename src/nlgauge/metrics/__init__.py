@@ -28,6 +28,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.rouge import Rouge1 as Rouge1
     from nlgauge.metrics.rouge import Rouge2 as Rouge2
     from nlgauge.metrics.rouge import RougeL as RougeL
+    from nlgauge.metrics.sbert import SBERT as SBERT
     from nlgauge.metrics.sentsim import SentSim as SentSim
     from nlgauge.metrics.smd import SMD as SMD
     from nlgauge.metrics.ter import TER as TER
@@ -58,6 +59,7 @@ _FILES = {
     "Rouge1": "rouge",
     "Rouge2": "rouge",
     "RougeL": "rouge",
+    "SBERT": "sbert",
     "SMD": "smd",
     "SentSim": "sentsim",
     "TER": "ter",

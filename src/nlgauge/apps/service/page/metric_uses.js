@@ -26,6 +26,7 @@ const USES = {
   rouge1: ["ROUGE-1", "Words in common. Usual for summaries."],
   rouge2: ["ROUGE-2", "Pairs of words in common. Usual for summaries."],
   rougel: ["ROUGE-L", "Longest word sequence in common. Usual for summaries."],
+  sbert: ["SBERT", "Meaning similarity of whole sentences, by vectors of the model."],
   sentsim: ["SentSim", "Translation quality from the source, without a reference."],
   smd: ["SMD", "Meaning similarity of whole sentences."],
   ter: ["TER", "Word edits and moves of blocks."],
