@@ -41,6 +41,40 @@ def test_shipped_baseline_equals_score_of_random_pairs(model: str) -> None:
     assert nlgauge.score(HYP, [REFS[1]], model=model, rescale=True).mean > 0.5
 
 
+#: Two pairs of unrelated sentences, and one that means the same.
+UNRELATED = {
+    "de": (
+        ["Die Fähre fiel wegen des Sturms aus.", "Die Preise stiegen im letzten Jahr."],
+        "Wegen Sturm fiel die Fähre aus.",
+    ),
+    "ru": (["Паром отменили из-за шторма.", "Цены выросли в прошлом году."], "Из-за шторма паром отменили."),
+    "tr": (
+        ["Fırtına nedeniyle feribot iptal edildi.", "Geçen yıl fiyatlar arttı."],
+        "Feribot fırtına nedeniyle iptal.",
+    ),
+    "zh": (["由于暴风雨，渡轮被取消了。", "去年物价上涨了。"], "因为暴风雨，渡轮取消了。"),
+    "en": (["The ferry was cancelled.", "Prices rose last year."], "They cancelled the ferry."),
+}
+
+
+@pytest.mark.parametrize("language", UNRELATED)
+def test_muse_has_a_baseline_for_each_language(language: str) -> None:
+    (first, second), paraphrase = UNRELATED[language]
+    baseline = Baseline.shipped(load_encoder("muse"), language)
+    options = {"metric": "bertscore", "model": "muse", "lang": language}
+    raw = nlgauge.score([first], [second], **options)
+    rescaled = nlgauge.score([first, paraphrase], [second, first], rescale=True, **options)
+    (_, _, base), signed = baseline.row(0), rescaled.signature.recipe["rescale"]
+    assert rescaled.f1[0] == pytest.approx((raw.f1[0] - base) / (1 - base), abs=1e-12)
+    assert signed == f"shipped-{language}[{baseline.digest[:12]}]"
+    assert rescaled.f1[0] < 0.2 < 0.4 < rescaled.f1[1]
+
+
+def test_a_model_with_several_baselines_needs_a_language() -> None:
+    with pytest.raises(nlgauge.errors.BaselineError, match="de, en, ru, tr, zh; choose one with lang="):
+        nlgauge.score(HYP, REFS[:1], model="muse", rescale=True)
+
+
 def test_an_empty_side_is_zero_before_rescaling() -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning, match="segment"):
         score = nlgauge.score([""], ["A storm."], rescale=True)

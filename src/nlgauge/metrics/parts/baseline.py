@@ -171,6 +171,10 @@ class Baseline:
         matches = [baseline for baseline in shipped if not language or baseline.language == base_language(language)]
         if len(matches) == 1:
             return matches[0]
+        if len(matches) > 1:
+            languages = ", ".join(baseline.language for baseline in matches)
+            msg = f"model {encoder.model!r} has a baseline for each of {languages}; choose one with lang="
+            raise BaselineError(msg)
         languages = ", ".join(baseline.language for baseline in shipped) or "none"
         wanted = f"language {language!r}" if language else "its language"
         msg = (
