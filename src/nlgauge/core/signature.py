@@ -62,6 +62,8 @@ MEANINGS = {
     "nlgauge": "version of nlgauge",
     "sig": "version of the signature's grammar",
     "idf_hyps": "digest of the idf table of the hypotheses",
+    "idf_refs": "digest of the references on which idf is counted, and every score depends",
+    "information": "digest of the references on which NIST's weights are counted, and every score depends",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "number of pairs behind the range",
     "errors": "rows that could not be scored and are left out, of a run over many shards",

@@ -14,6 +14,8 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.cohesion import EntityGraph as EntityGraph
     from nlgauge.metrics.cohesion import LexicalGraph as LexicalGraph
     from nlgauge.metrics.discoscore import DiscoScore as DiscoScore
+    from nlgauge.metrics.distributions import JS as JS
+    from nlgauge.metrics.distributions import TFIDF as TFIDF
     from nlgauge.metrics.ds_focus import DSFocus as DSFocus
     from nlgauge.metrics.ds_sent import DSSent as DSSent
     from nlgauge.metrics.edit_rates import CDER as CDER
@@ -49,6 +51,7 @@ _FILES = {
     "Ensemble": "ensemble",
     "EntityGraph": "cohesion",
     "FocusFrequency": "focus_frequency",
+    "JS": "distributions",
     "LC": "cohesion",
     "LexicalChain": "lexical_chain",
     "LexicalGraph": "cohesion",
@@ -63,6 +66,7 @@ _FILES = {
     "SMD": "smd",
     "SentSim": "sentsim",
     "TER": "ter",
+    "TFIDF": "distributions",
     "WER": "edit_rates",
     "XMoverScore": "xmoverscore",
 }

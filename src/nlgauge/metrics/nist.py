@@ -43,7 +43,6 @@ Doddington: "Automatic Evaluation of Machine Translation Quality Using N-gram Co
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,9 +57,8 @@ from nlgauge.core.kinds import Int
 from nlgauge.core.metric import SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
-from nlgauge.io.storage import short_digest
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.word_metric import WordMetric, Words
+from nlgauge.metrics.parts.word_metric import WordMetric, Words, digest_of_references
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
@@ -119,12 +117,11 @@ class NIST(WordMetric):
             for hypothesis, group in report_progress(zip(hypotheses, groups, strict=True))
         ]
         statistics = CorpusCounts("nist", np.array(counts))
-        text = "\n".join("\t".join(" ".join(words) for words in group) for group in groups)
         return SystemResult(
             {self.main: statistics.score(statistics.counts)},
             corpus=self.corpus_scores(statistics),
             statistics=statistics,
-            run={"information": short_digest(hashlib.sha256(text.encode()).hexdigest())},
+            run={"information": digest_of_references(groups)},
         )
 
     def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:

@@ -98,7 +98,7 @@ class _Rouge(TextMetric):
         return self.measure
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        words = _words(self.stemmer == "yes")
+        words = rouge_words(self.stemmer == "yes")
         compare = self.pair_function(words)
         comparisons = [
             Comparison(np.array([compare(reference, hypothesis) for reference in group]))
@@ -106,7 +106,7 @@ class _Rouge(TextMetric):
         ]
         return self.joined(comparisons, rule=self.multiref)
 
-    def pair_function(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
         """The function from a reference and a hypothesis to precision, recall and F1."""
         scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([self.kind], tokenizer=words)
 
@@ -121,7 +121,7 @@ class _Rouge(TextMetric):
         return stemmer | {"rouge_score": package_version("rouge-score", "lexical")}
 
 
-class _Words:
+class RougeWords:
     """The tokenizer of rouge-score; each text is tokenised once, however many pairs it is in."""
 
     def __init__(self, stem: bool) -> None:
@@ -130,9 +130,9 @@ class _Words:
 
 
 @cache
-def _words(stem: bool) -> _Words:
+def rouge_words(stem: bool) -> RougeWords:
     """One tokenizer for all systems, because they share their references."""
-    return _Words(stem)
+    return RougeWords(stem)
 
 
 class Rouge1(_Rouge):
@@ -158,7 +158,7 @@ class RougeL(_Rouge):
     title: ClassVar[str] = "ROUGE-L"
     kind: ClassVar[str] = "rougeL"
 
-    def pair_function(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
         """As in rouge-score, but without its table, which takes quadratic time and memory."""
         f_measure = require("rouge_score.scoring", "lexical").fmeasure
 

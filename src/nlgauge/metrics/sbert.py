@@ -5,9 +5,9 @@ What it computes
 
     score = cos(E(x), E(y))                E: the sentence vector of the model
 
-The model determines E. Models in the layout of sentence-transformers pool the token vectors of the last layer, as their
-folder says (mean, first token, maximum); `muse` has a network for sentences. Several references are averaged, or the
-best counts (`multiref`).
+The model determines E. Models in the layout of sentence-transformers pool the token vectors of the last layer, as
+their folder says (mean, first token, maximum); `muse` has a network for sentences. Several references are averaged,
+or the best counts (`multiref`).
 
 Worked example
 --------------

@@ -8,9 +8,10 @@ their versions.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,7 @@ from nlgauge.core.metric import TextMetric
 from nlgauge.core.options import option
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import package_version, require
+from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts, language_code
 
 #: Packages that sacrebleu's tokenizers use; scores depend on their versions.
@@ -122,6 +124,12 @@ def make_bleu(metric: str, title: str, tokenize: str, **options: Any) -> Any:
 
 
 Words = tuple[str, ...]
+
+
+def digest_of_references(groups: Iterable[Iterable[Iterable[str]]]) -> str:
+    """The short digest of the words of all references, for metrics that count on them."""
+    text = "\n".join("\t".join(" ".join(words) for words in group) for group in groups)
+    return short_digest(hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ const USES = {
   ensemble: ["Ensemble", "Average of several metrics, each standardised."],
   "entity-graph": ["Entity graph", "Coherence of a document: whether neighbouring sentences share nouns."],
   "focus-frequency": ["Focus frequency", "Difference in how often documents mention their nouns. Without a model."],
+  js: ["JS", "Difference in the words that summaries use."],
   lc: ["LC", "Lexical cohesion of a document: how many of its words are repeated."],
   "lexical-chain": ["Lexical chain", "Whether the topics of the reference run through the same sentences."],
   nist: ["NIST", "Overlap of words and phrases; rare ones count more."],
@@ -30,6 +31,7 @@ const USES = {
   sentsim: ["SentSim", "Translation quality from the source, without a reference."],
   smd: ["SMD", "Meaning similarity of whole sentences."],
   ter: ["TER", "Word edits and moves of blocks."],
+  tfidf: ["TF*IDF", "Words in common, rare ones count more. For summaries."],
   wer: ["WER", "Word edits."],
   xmoverscore: ["XMoverScore", "Translation quality and fluency from the source, without a reference."],
 };
