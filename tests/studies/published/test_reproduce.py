@@ -10,12 +10,14 @@ from scipy.stats import pearsonr
 
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, MissingExtraError, RecipeError
 from nlgauge.metrics.chrf import ChrF
 from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.questions import Question
+from nlgauge.studies.meta.row_scores import ScoredJudgements
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
@@ -471,3 +473,24 @@ def test_sinhala_does_not_lose_the_other_pairs_of_repro_table_4(data_folder: Pat
     assert bert.cells["en-de"].ours is not None
     assert bert.cells["si-en"].ours is None
     assert any("si-en" in what and "Sinhala" in what for what in result.missing)
+
+
+def test_metric_that_raises_loses_only_its_own_column(testset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scoring(judged: JudgementTable, recipes: list[str], **options: object) -> ScoredJudgements:
+        if "chrf" in recipes and judged.langpairs == ("lv-en",):
+            raise ZeroDivisionError("division by zero")
+        return score_judgements(judged, recipes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("nlgauge.studies.published.agreement.score_judgements", scoring)
+    result = reproduce(small(TableRow("x", recipe="chrf"), TableRow("y", recipe="rougel")), at=testset)
+    assert row(result, "x")["cs-en"] is not None
+    assert row(result, "x")["lv-en"] is None
+    assert row(result, "y")["lv-en"] is not None
+    assert result.missing == ("value of x, lv-en: ZeroDivisionError: division by zero",)
+
+
+def test_broken_file_can_be_listed_as_missing(testset: Path) -> None:
+    write(testset / "testset_lv-en.tsv", "LP\tsource", "lv-en\ts")
+    result = reproduce(small(TableRow("bleu", released="sentBLEU")), at=testset, skip_broken=True)
+    assert row(result, "bleu") == {"cs-en": pytest.approx(EXACT), "lv-en": None, "avg": None}
+    assert "testset_lv-en.tsv" in result.missing[0]

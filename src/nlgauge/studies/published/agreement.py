@@ -23,7 +23,7 @@ import numpy as np
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import DataWarning, FileFormatError, MissingExtraError, ModelError, NlgaugeError
+from nlgauge.errors import DataWarning, MissingExtraError, ModelError
 from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
@@ -41,6 +41,7 @@ from nlgauge.studies.published.runs import (
     Run,
     agrees,
     cells_of,
+    describe_error,
     slice_of,
 )
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow, with_options
@@ -172,8 +173,8 @@ def _scores(
     for needs_model, rows_of_recipe in recipes.items():
         for recipe, result in _scored(run, table, list(rows_of_recipe), with_model if needs_model else {}):
             for row in rows_of_recipe[recipe]:
-                if isinstance(result, NlgaugeError):
-                    failed.setdefault(str(result), []).append(row.name)
+                if isinstance(result, Exception):
+                    failed.setdefault(describe_error(result), []).append(row.name)
                 else:
                     scores[row.name] = result.component(row.component) if row.component else result
     for reason, names in failed.items():
@@ -183,15 +184,15 @@ def _scores(
 
 def _scored(
     run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
-) -> Iterator[tuple[str, RowScores | NlgaugeError]]:
+) -> Iterator[tuple[str, RowScores | Exception]]:
     """Score recipes, or return the error of each recipe that fails."""
     if not recipes:
         return
     try:
         scores_of = score_judgements(table, recipes, run=run.request.run, **options).metrics
-    except FileFormatError:
-        raise
-    except NlgaugeError as error:
+    except Exception as error:  # of any metric, also of a plug-in
+        if run.stops(error):
+            raise
         if len(recipes) == 1:
             yield recipes[0], error
             return

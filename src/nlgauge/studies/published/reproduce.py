@@ -97,6 +97,8 @@ class Request(ReproduceOptions):
     study: StudyInputs = field(default_factory=StudyInputs)
     rankings: RankingOptions = field(default_factory=RankingOptions)
     run: RunOptions = field(default_factory=RunOptions)
+    skip_broken: bool = False
+    """Whether broken files are listed as missing, as for all tables at once."""
 
     @property
     def model_name(self) -> str:
@@ -135,6 +137,7 @@ def reproduce(
     study: StudyInputs | None = None,
     rankings: RankingOptions | None = None,
     run: RunOptions | None = None,
+    skip_broken: bool = False,
     **options: Any,
 ) -> Reproduction:
     """Recompute a table, with published and recomputed values.
@@ -142,7 +145,8 @@ def reproduce(
     Options are those of `ReproduceOptions` (part of the table, inputs) and of a run (`RunOptions`: engine, threads,
     ...), the latter also as one object (`run`). `study` has inputs of a sensitivity study, `rankings` the options of
     a table on rankings (which accepts no models, layers, language pairs and levels). The default model is `minilm`,
-    or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
+    or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed. With
+    `skip_broken` a broken file is listed as missing; otherwise it is an error.
 
     A study scores only English texts unless `langpairs` names other pairs, for a model that supports them.
     """
@@ -153,6 +157,7 @@ def reproduce(
         study=study or StudyInputs(),
         rankings=rankings or RankingOptions(),
         run=RunOptions.of(run_options) if run is None else replace(run, **run_options),
+        skip_broken=skip_broken,
         **part_options,
     )
     kind = KINDS[table.kind]

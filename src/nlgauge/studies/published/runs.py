@@ -14,6 +14,7 @@ from nlgauge.core.result import Result
 from nlgauge.data.cards import find_data_card, load, locate
 from nlgauge.data.judgements import JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, NlgaugeError, RecipeError
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
@@ -252,6 +253,19 @@ def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
     return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
 
 
+class TimeLimitError(NlgaugeError):
+    """The time limit of a table has passed; what remains is listed as missing."""
+
+
+def describe_error(error: Exception) -> str:
+    """Describe an error; errors of other packages begin with their type.
+
+    >>> describe_error(InputError("no texts")), describe_error(ValueError("bad"))
+    ('no texts', 'ValueError: bad')
+    """
+    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
+
+
 class Run:
     """State while a table is computed: the request, missing inputs, and notes of the run."""
 
@@ -265,14 +279,18 @@ class Run:
     def or_missing(self, what: str) -> Iterator[None]:
         """List an error as missing, so that the rest of the table is computed.
 
-        A broken file stays an error because other values from it cannot be trusted.
+        A broken file stays an error because other values from it cannot be trusted, unless the request skips it.
         """
         try:
             yield
-        except FileFormatError:
-            raise
-        except NlgaugeError as error:
-            self.missing[f"{what}: {error}"] = None
+        except Exception as error:  # of any metric, also of a plug-in
+            if self.stops(error):
+                raise
+            self.missing[f"{what}: {describe_error(error)}"] = None
+
+    def stops(self, error: Exception) -> bool:
+        """Whether an error ends the table: it is a broken file, and the request does not skip those."""
+        return isinstance(error, FileFormatError) and not self.request.skip_broken
 
     def columns(self) -> tuple[Column, ...]:
         """Columns of the selected data sets, language pairs and levels, and averages over selected columns only."""
@@ -311,12 +329,13 @@ class Run:
         if path is None:
             return None
         try:
+            current_run().check()
             # Rankings first: they are small, and without them the texts are not needed.
             pairs = load_wmt_rankings(path, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
             table = load(part.data, path, langpairs=part.langpair or None, **dict(part.options))
-        except FileFormatError:
-            raise
-        except (InputError, RecipeError, MissingExtraError) as error:
+        except (InputError, RecipeError, MissingExtraError, TimeLimitError) as error:
+            if self.stops(error):
+                raise
             problem = str(error).removeprefix(f"{part.data}: ")
             self.missing[f"{part.data}: {problem}; available at {find_data_card(part.data).published}"] = None
             return None
