@@ -48,6 +48,8 @@ COMPANIONS: dict[str, dict[str, Any]] = {
     "exponents": {"aggregation": "pmeans"},
     "routing_step": {"aggregation": "kde-routing"},
     "routing_epsilon": {"aggregation": "kde-routing"},
+    "routing_kernel": {"aggregation": "kde-routing"},
+    "routing_denominator": {"aggregation": "kde-routing"},
 }
 
 #: Options without another value that a test without models can give: they name models, or follow from one.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import RecipeError
-from nlgauge.vectors.points import kde_routing_of_layers, power_mean, power_means
+from nlgauge.vectors.points import Routing, kde_routing_of_layers, power_mean, power_means
 
 STACK = np.array([[[1.0, -2.0]], [[4.0, 2.0]], [[2.0, -8.0]]], dtype=np.float32)
 
@@ -55,3 +55,23 @@ def test_routing_looks_at_one_token_at_a_time() -> None:
     layers = list(np.random.default_rng(2).normal(size=(5, 6, 8)).astype(np.float32) / 3)
     whole = kde_routing_of_layers(layers)
     assert np.array_equal(kde_routing_of_layers([layer[2:3] for layer in layers])[0], whole[2])
+
+
+def test_routing_with_the_gaussian_kernel_keeps_a_layer_that_lies_apart() -> None:
+    """Layers 1, 1 and -1 with equal gamma: v -> (2 - q) / (2 + q) with q = exp(-2v), from 1/3 in two rounds.
+
+    By hand: v = 1/3, .59147, .73432. The Epanechnikov kernel gives 1.
+    """
+    layers = [np.array([[value]], dtype=np.float32) for value in (1, 1, -1)]
+    routing = Routing(step=1e-9, epsilon=1e6, kernel="gaussian")  # gamma stays equal; two rounds
+    assert kde_routing_of_layers(layers, routing).item() == pytest.approx(0.73432, abs=1e-5)
+    assert kde_routing_of_layers(layers, Routing(step=1e-9, epsilon=1e6)).item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "gaussian"])
+def test_published_denominator_divides_by_the_sum_of_slopes(kernel: str) -> None:
+    """Two orthogonal layers have equal gamma (1/2) and slopes, so v is a quarter of their sum, not half."""
+    layers = [np.array([row], dtype=np.float32) for row in ([1, 0], [0, 1])]
+    found = kde_routing_of_layers(layers, Routing(kernel=kernel, denominator="published"))
+    np.testing.assert_allclose(found, [[0.25, 0.25]], atol=1e-7)
+    np.testing.assert_allclose(kde_routing_of_layers(layers, Routing(kernel=kernel)), [[0.5, 0.5]], atol=1e-7)

@@ -14,6 +14,7 @@ class _Metric(TypedDict, total=False):
     adjacency: Literal["unweighted", "weighted", "none"]
     against: Literal["refs", "source"]
     aggregation: str
+    asian: Literal["yes", "no"] | bool
     average: Literal["sentences", "entries", "profile"]
     beta: int
     bounds: str | PathLike[str]
@@ -41,17 +42,22 @@ class _Metric(TypedDict, total=False):
     model: str | PathLike[str]
     multiref: Literal["mean", "best", "best-f", "best-each"]
     n: int | str
+    normalized: Literal["yes", "no"] | bool
     norms: str | PathLike[str]
+    order: int
     prefix_space: Literal["auto", "yes", "no"] | bool
     profile: Literal["corrected", "released", "paper", "v1", "v2", "web", "2020", "head"]
-    punctuation: Literal["keep", "drop-ascii", "drop-unicode", "profile"]
+    punctuation: Literal["keep", "drop-ascii", "drop-unicode", "profile", "yes", "no"] | bool
     rescale: bool | str | PathLike[str]
+    routing_denominator: Literal["weighted", "published"]
     routing_epsilon: float
+    routing_kernel: Literal["epanechnikov", "gaussian"]
     routing_step: float
     sent_threshold: Literal["profile"] | float
     sentence: str | PathLike[str]
     sentence_lengths: Literal["unit", "own", "profile"]
     sentences: Literal["rules", "lines", "annotator"]
+    similar: float
     single_reference: Literal["twice", "graph", "profile"]
     smooth: Literal["exp", "floor", "add-k", "none"]
     solver: str | PathLike[str]

@@ -99,7 +99,17 @@ from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.transport import Problem, mean_length, multiref_option, solver_option
 from nlgauge.vectors.cloud import Cloud
-from nlgauge.vectors.points import AGGREGATIONS, PUNCTUATION, SPECIALS, SUBWORDS, Aggregation, TokenFilter
+from nlgauge.vectors.points import (
+    AGGREGATIONS,
+    PUNCTUATION,
+    ROUTING_DENOMINATORS,
+    ROUTING_KERNELS,
+    SPECIALS,
+    SUBWORDS,
+    Aggregation,
+    Routing,
+    TokenFilter,
+)
 from nlgauge.vectors.transport import trim_flow
 
 if TYPE_CHECKING:
@@ -139,7 +149,9 @@ SCORES: dict[str, Callable[[float], float]] = {
 }
 
 #: The aggregation that an option applies to.
-_OWNERS = {"exponents": "pmeans", "routing_step": "kde-routing", "routing_epsilon": "kde-routing"}
+_OWNERS = {"exponents": "pmeans"} | dict.fromkeys(
+    ("routing_step", "routing_epsilon", "routing_kernel", "routing_denominator"), "kde-routing"
+)
 
 
 def unused_by(aggregation: str) -> dict[str, str]:
@@ -165,8 +177,10 @@ class WordMover:
     @classmethod
     def of(cls, recipe: Any) -> Self:
         """Build it from the options of a recipe and its profile."""
-        routing = recipe.routing_step, recipe.routing_epsilon
-        aggregation = Aggregation(recipe.aggregation, recipe.exponents, *routing, recipe.published.unit_layers)
+        routing = Routing(
+            recipe.routing_step, recipe.routing_epsilon, recipe.routing_kernel, recipe.routing_denominator
+        )
+        aggregation = Aggregation(recipe.aggregation, recipe.exponents, routing, recipe.published.unit_layers)
         keep = TokenFilter(recipe.subwords, recipe.punctuation, specials=recipe.specials)
         return cls(recipe.n, aggregation, keep, recipe.solver, recipe.published)
 
@@ -248,6 +262,15 @@ class MoverScore(VectorMetric[Cloud]):
     routing_epsilon: float = option(
         0.05, Float(1e-12, 1e6), help="change of the agreement below which layer routing stops"
     )
+    routing_kernel: str = option(
+        "epanechnikov", Choice(*ROUTING_KERNELS), help="kernel of layer routing", optional=True
+    )
+    routing_denominator: str = option(
+        "weighted",
+        Choice(*ROUTING_DENOMINATORS),
+        help="divisor of layer routing; weighted: sum of gamma k'; published: sum of k'",
+        optional=True,
+    )
     idf: str = idf_option(BY_PROFILE)
     subwords: str = option(
         BY_PROFILE, Choice(*SUBWORDS), help="word pieces to keep: the first of each word, all, or their average"
@@ -267,7 +290,7 @@ class MoverScore(VectorMetric[Cloud]):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Exponents apply to power means only, step and epsilon to routing only."""
+        """Exponents apply to power means only, the options of routing to routing only."""
         return dict(super().unused) | unused_by(self.aggregation)
 
     @property

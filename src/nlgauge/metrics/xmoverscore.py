@@ -161,6 +161,8 @@ class XMoverScore(VectorMetric[Translation]):
     exponents: str = MoverScore.same_option("exponents")
     routing_step: float = MoverScore.same_option("routing_step")
     routing_epsilon: float = MoverScore.same_option("routing_epsilon")
+    routing_kernel: str = MoverScore.same_option("routing_kernel")
+    routing_denominator: str = MoverScore.same_option("routing_denominator")
     idf: str = idf_option(BY_PROFILE)
     subwords: str = MoverScore.same_option("subwords")
     punctuation: str = MoverScore.same_option("punctuation")

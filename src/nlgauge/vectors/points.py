@@ -9,10 +9,16 @@ Layers z_1 ... z_L become one vector per token in one of three ways:
     h(p) = ((z_1^p + ... + z_L^p) / L)^(1/p)        p = 1 mean, 0 geometric, -inf minimum, +inf maximum
 
 *Routing* (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance and the start open, and no code
-exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov kernel
-k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05. Inside
-the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of many
-inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
+exists, D5.11). The reading here: one vector v per token, squared distance d between unit vectors, softmax over
+layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05. The kernel is one of the paper's two,
+with slope k':
+
+    epanechnikov    k(d) = max(0, 1 - d)      k' = 1 for d < 1, else 0 (all 1 if no layer is that near)
+    gaussian        k(d) = exp(-d / 2)        k' ~ exp(-d / 2)
+
+v is the mean of the layers, weighted by gamma k'. With the denominator `published` it is sum gamma k' z / sum k', as
+printed, which is shorter by about the number of layers. Routing of many inputs to many outputs, as in capsule
+networks, is in `examples/nlp-capsule`.
 
 *Barycentre* (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is nearest
 to all of them in transport. It starts at the mean of each token's layers, and usually stays there.
@@ -54,6 +60,10 @@ AGGREGATIONS = (
 
 #: Number of layers for power means, routing and barycentre.
 _LAYERS = 5
+
+#: Kernels of routing, and the sums that it divides by.
+ROUTING_KERNELS = ("epanechnikov", "gaussian")
+ROUTING_DENOMINATORS = ("weighted", "published")
 
 #: Most rounds of routing.
 _MOST_ROUNDS = 100
@@ -163,14 +173,55 @@ def power_means(layers: Sequence[NDArray[np.float32]], exponents: Sequence[float
     return np.concatenate([power_mean(stack, exponent) for exponent in exponents], axis=-1)
 
 
+@dataclass(frozen=True)
+class Routing:
+    """Constants of routing over layers."""
+
+    step: float = 1.0
+    epsilon: float = 0.05
+    kernel: str = "epanechnikov"
+    denominator: str = "weighted"
+
+    def slopes(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The size of k' at each distance, up to a factor."""
+        if self.kernel == "gaussian":
+            return np.exp(-distances / 2)
+        near = distances < 1
+        return near.astype(np.float64) if near.any() else np.ones(len(near))
+
+    def closeness(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The kernel k at each distance."""
+        return np.exp(-distances / 2) if self.kernel == "gaussian" else np.maximum(0.0, 1.0 - distances)
+
+    def route(self, layers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Aggregate the layers of one token (Algorithm 1)."""
+        gamma = np.zeros(len(layers))
+        vector: NDArray[np.float64] = layers.mean(axis=0)
+        previous = math.inf
+        for _ in range(_MOST_ROUNDS):
+            share = np.exp(gamma - gamma.max())
+            gamma = share / share.sum()
+            slopes = self.slopes(((layers - vector) ** 2).sum(axis=1))
+            weight = gamma * slopes
+            vector = weight @ layers / (slopes.sum() if self.denominator == "published" else weight.sum())
+            kernel = self.closeness(((layers - vector) ** 2).sum(axis=1))
+            gamma = gamma + self.step * kernel
+            loss = math.log(max(float(gamma @ kernel), 1e-300))
+            if abs(loss - previous) < self.epsilon:
+                break
+            previous = loss
+        return vector
+
+
 def kde_routing_of_layers(
-    layers: Sequence[NDArray[np.float32]], *, step: float = 1.0, epsilon: float = 0.05
+    layers: Sequence[NDArray[np.float32]], routing: Routing | None = None
 ) -> NDArray[np.float32]:
     """KDE routing over layers, for each token independently."""
+    route = (routing or Routing()).route
     stack = np.stack(list(layers)).astype(np.float64)
     result = np.empty(stack.shape[1:])
     for token in range(stack.shape[1]):
-        result[token] = _route(stack[:, token], step, epsilon)
+        result[token] = route(stack[:, token])
     return result.astype(np.float32)
 
 
@@ -180,33 +231,13 @@ def barycentre_of_layers(layers: Sequence[NDArray[np.float32]], weights: NDArray
     return free_support_barycentre(clouds, normalise_weights(weights), np.mean(clouds, axis=0))
 
 
-def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[np.float64]:
-    gamma = np.zeros(len(layers))
-    vector: NDArray[np.float64] = layers.mean(axis=0)
-    previous = math.inf
-    for _ in range(_MOST_ROUNDS):
-        share = np.exp(gamma - gamma.max())
-        gamma = share / share.sum()
-        near = ((layers - vector) ** 2).sum(axis=1) < 1
-        weight = gamma * near if near.any() else gamma
-        vector = weight @ layers / weight.sum()
-        kernel = np.maximum(0.0, 1.0 - ((layers - vector) ** 2).sum(axis=1))
-        gamma = gamma + step * kernel
-        loss = math.log(max(float(gamma @ kernel), 1e-300))
-        if abs(loss - previous) < epsilon:
-            break
-        previous = loss
-    return vector
-
-
 class Aggregation(NamedTuple):
     """Aggregation of a token's layers into one vector. Recipes with equal settings share the vectors of a text."""
 
     name: str
     exponents: str
     """Exponents of power means, joined by +."""
-    routing_step: float
-    routing_epsilon: float
+    routing: Routing
     unit_layers: bool
     """Whether the vectors of each layer are scaled to length 1 first, as routing always does."""
 
@@ -232,7 +263,7 @@ class Aggregation(NamedTuple):
         if self.name == "barycentre":
             return barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
         if self.name == "kde-routing":
-            return kde_routing_of_layers(layers, step=self.routing_step, epsilon=self.routing_epsilon)
+            return kde_routing_of_layers(layers, self.routing)
         return power_means(layers, [float(power) for power in self.exponents.split("+")])
 
 
