@@ -172,7 +172,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
         (["--documents"], 1, "has no document ids"),
         (["--documents", "--document-ids", ids], 2, "--documents cannot be combined with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
-        (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is resampled"),
+        (["--document-ids", ids, "--agreement", "differences", "--level", "topic"], 2, "nothing is resampled"),
     ):
         assert main([*command, *more]) == status
         assert word in capsys.readouterr().err

@@ -26,19 +26,22 @@ from nlgauge.apps.cli.common import (
     write_result,
 )
 from nlgauge.apps.cli.compare import ScoreFiles, score_columns, score_file_flags
-from nlgauge.apps.cli.datasets import data_flags, load_data, with_documents
+from nlgauge.apps.cli.datasets import data_flags, data_folder, load_data, with_documents
 from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options
 from nlgauge.core.kinds import Choice, Flag, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score_table import load_scores
-from nlgauge.data.cards import find_data_card
-from nlgauge.data.judgements import JudgementTable, document_table
-from nlgauge.errors import RecipeError
+from nlgauge.data.cards import find_data_card, locate
+from nlgauge.data.judgements import JudgementTable, RankedPairs, document_table
+from nlgauge.data.loaders.wmt import load_wmt_rankings
+from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
+from nlgauge.studies.meta.levels import AGGREGATES
+from nlgauge.studies.meta.pairwise import derive_pairs, ranked_rows
 from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
 from nlgauge.studies.meta.row_scores import ScoredJudgements, imported_rows, released_rows, sentinels_of
 from nlgauge.studies.meta.score_judgements import TuneOptions, score_judgements, tune_layer
@@ -55,11 +58,11 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="measures (acc-eq: pairwise accuracy, spa: its soft version)",
+        help="measures (acc-eq: pairwise accuracy, spa: its soft version, darr: WMT's tau of pairs)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
-        "mean", Choice("mean", "median"), help="how segment scores are aggregated to a system score", hidden=True
+        "mean", Choice(*AGGREGATES), help="how segment scores become a system score (bt: Bradley-Terry)", hidden=True
     )
     released: tuple[str, ...] = option(
         (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
@@ -79,11 +82,13 @@ def _meta(args: argparse.Namespace) -> int:
     significance = read_options(args, Significance, {"documents": documents})
     if args.metric:
         check_metrics(args)
-    table = _table(args, card)
+    table, pairs = _table(args, card), None
+    if "darr" in args.agreement:
+        table, pairs = _ranked(args, card, table)
     question = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     for agreement in args.agreement:  # refuse unanswerable questions before scoring
         checked = Question(agreement=agreement, **question)
-        check_question(checked, table, documents=significance.documents)
+        check_question(checked, table, pairs=pairs, documents=significance.documents)
         significance.resolved(checked)
     names = args.released or ([] if card.texts or args.scores else table.released)
     scored = _score(args, table, names, undefined="nan")
@@ -91,6 +96,7 @@ def _meta(args: argparse.Namespace) -> int:
     if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     how: dict[str, Any] = {"significance": significance, "undefined": "nan", "progress": not args.quiet, **question}
+    how["pairs"] = pairs
     results = [evaluate(scored, agreement=agreement, **how) for agreement in args.agreement]
     write_result(Agreements(tuple(results)), args)
     values = [cell.value for result in results for name in metrics for cell in result.cells[name].values()]
@@ -120,12 +126,34 @@ def _score(
 
 def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
     """Load the data; at document level, rows are documents."""
-    more = {"level": "system"} if args.level == "system" and "level" in card.options else {}
+    every_output = args.level == "system" or "darr" in getattr(args, "agreement", ())
+    more = {"level": "system"} if every_output and "level" in card.options else {}
     joined = args.level == "document" and "unit" in card.options and args.document_ids is None
     table = with_documents(load_data(args, **more, **({"unit": "document"} if joined else {})), args)
     if args.level != "document" or joined or (table.document is None and card.whole_texts):
         return table
     return document_table(table)
+
+
+def _ranked(args: argparse.Namespace, card: DataCard, table: JudgementTable) -> tuple[JudgementTable, RankedPairs]:
+    """Human judgements of agreement `darr`: relative rankings of a WMT package, else pairs of raw assessments."""
+    if "year" not in card.fixed or "level" not in card.options:
+        return table, derive_pairs(table, args.criterion)
+    folder = Path(data_folder(args, card.name))
+    try:
+        pairs = load_wmt_rankings(
+            locate(card, folder) or folder, year=card.fixed["year"], langpairs=args.langpairs or None
+        )
+    except FileFormatError:
+        raise
+    except InputError as error:
+        msg = (
+            f"agreement 'darr' needs the relative rankings RR-seglevel.csv of the metrics package "
+            f"({card.published}); the assessments that come with it are standardised or averaged, so no pairs can be "
+            f"derived from them ({error})"
+        )
+        raise InputError(msg) from error
+    return ranked_rows(table, pairs), pairs
 
 
 def _norms(args: argparse.Namespace) -> int:
