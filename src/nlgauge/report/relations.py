@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from nlgauge.studies.meta.between import MetricRelations
 
 _PACKAGE = "nlgauge.report"
-_PICTURES = "figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; background: #fff; }"
+_PICTURES = """\
+main { padding-top: 1rem; }
+figure { margin: 1rem 0; }
+figure img { max-width: 100%; height: auto; background: #fff; }"""
 _DPI = 120
 
 #: Figures, with the heading of their section and what a screen reader says.

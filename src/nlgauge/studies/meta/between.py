@@ -157,6 +157,11 @@ class MetricRelations(Result):
         return "system" if self.options["level"] == "system" else "judged output"
 
     @property
+    def within(self) -> str:
+        """How correlations at level `topic` are averaged, for captions."""
+        return " within topics, averaged over topics" if self.options["level"] == "topic" else ""
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The human score, then the metrics."""
         return tuple(dict.fromkeys(name for part in self.points for name in part.scores))
@@ -385,7 +390,7 @@ def _matrix_table(result: MetricRelations, matrix: CorrelationMatrix) -> Table:
         for name, line in zip(matrix.names, matrix.values, strict=True)
     ]
     over = format_count(matrix.points, "language pair" if matrix.langpair == AVERAGE else result.unit)
-    caption = f"{result.data}, {matrix.langpair}: {_COEFFICIENTS[matrix.agreement]} of scores, {over}"
+    caption = f"{result.data}, {matrix.langpair}: {_COEFFICIENTS[matrix.agreement]} of scores{result.within}, {over}"
     return Table(["", *matrix.names], rows, caption)
 
 
@@ -396,7 +401,8 @@ def _separation_table(result: MetricRelations) -> Table:
     ]
     share = result.options["quality"]
     notes = [
-        f"bad, good: mean score of the {share:.0%} of points with the lowest, and the highest, human score",
+        f"bad, good: mean score of the {share:.0%} of points with the lowest, and the highest, human score, "
+        "with all of equal scores",
         "effect: difference in standard deviations; auc: chance that a good one scores above a bad one",
     ]
     columns = ["langpair", "metric", "n", "bad", "good", "effect", "auc"]

@@ -53,7 +53,7 @@ def _draw_matrices(result: MetricRelations) -> Any:
     for axes, matrix in zip(panels, matrices, strict=False):
         _draw_matrix(axes, matrix)
     _hide(panels[len(matrices) :])
-    caption = f"Cells: correlation of two scores over {result.unit}s. The framed row has human scores "
+    caption = f"Cells: correlation of two scores over {result.unit}s{result.within}. The framed row has human scores "
     finish_figure(
         figure,
         title=f"{result.data}: correlations of metrics with human scores and with each other",
@@ -114,10 +114,16 @@ def _draw_points(
 ) -> None:
     y, x = names if names[1] == HUMAN or names[0] != HUMAN else names[::-1]
     values = part.scores[x], part.scores[y]
-    listed = {
-        (entry.system, entry.segment)
+    entries = [
+        entry
         for entry in result.disagreements
         if entry.langpair == part.langpair and {entry.higher, entry.lower} == {x, y}
+    ]
+    most = max(1, values[0].size // 20)  # of few points, most would be marked
+    listed = {
+        (entry.system, entry.segment)
+        for name in (x, y)
+        for entry in [entry for entry in entries if entry.higher == name][:most]
     }
     marked = np.array([place in listed for place in zip(part.systems, part.segments, strict=True)], dtype=bool)
     few = values[0].size <= 100
@@ -126,9 +132,11 @@ def _draw_points(
     )
     axes.scatter(values[0][marked], values[1][marked], s=26, color=colours[1], marker="s", linewidths=0)
     if result.unit == "system":
+        middle = float(values[0].min() + values[0].max()) / 2
         for name, *place in zip(part.systems, *values, strict=True):
+            side, shift = ("right", -3) if place[0] > middle else ("left", 3)
             label = shorten(name, _MOST_NAME)
-            axes.annotate(label, place, (2, 2), textcoords="offset points", fontsize=5, parse_math=False)
+            axes.annotate(label, place, (shift, 2), textcoords="offset points", ha=side, fontsize=5, parse_math=False)
     value = correlate(*values, kind=kind, undefined="nan").value
     shown = f"{value:.3f}".replace("-", "\u2212") if np.isfinite(value) else "undefined"
     axes.set_title(f"{part.langpair}: {_SYMBOLS[kind]} = {shown}", loc="left", fontsize=9)

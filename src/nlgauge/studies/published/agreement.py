@@ -95,7 +95,7 @@ def _slice_values(
     if judged is None:
         return {}
     measure = _hybrid_value if run.table.kind == "hybrids" else _agreement
-    scores = _scores(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
+    scores = score_rows(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
     values = {}
     for row, column in cells:
         if row.name not in scores:
@@ -153,7 +153,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
     return float(getattr(result, table.experiment)), result.reason or ""
 
 
-def _scores(
+def score_rows(
     run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
 ) -> dict[str, RowScores]:
     """Compute scores by row; rows with the same recipe share them."""
