@@ -1,5 +1,6 @@
 """Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
+from nlgauge.studies.meta.between import BetweenOptions, MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, MetricAgreement, evaluate
 from nlgauge.studies.meta.levels import (
     HybridResult,
@@ -61,6 +62,7 @@ __all__ = [
     "AgreementCell",
     "AgreementTable",
     "Agreements",
+    "BetweenOptions",
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",
@@ -69,6 +71,7 @@ __all__ = [
     "LevelCorrelation",
     "MetricAgreement",
     "MetricComparison",
+    "MetricRelations",
     "Question",
     "RowScores",
     "ScoredJudgements",
@@ -93,6 +96,7 @@ __all__ = [
     "pairwise_difference_pearson",
     "pairwise_p_values",
     "preference_tau",
+    "relate_metrics",
     "released_rows",
     "score_judgements",
     "segment_level",

@@ -21,7 +21,7 @@ from nlgauge.studies.meta.between import (
 
 #: Panels that can still be read; the tables have the rest.
 _MOST_PANELS = 24
-_MOST_NAME = 18
+_MOST_NAME = 24
 _BINS = 24
 #: Name of marked points in the legend.
 _MARKED = "largest differences of rank"
@@ -92,7 +92,7 @@ def _draw_scatter(result: MetricRelations) -> Any:
     if not shown:
         msg = f"{result.data}: nothing to draw: the scores of {' and '.join(result.options['pair'])} are missing"
         raise InputError(msg)
-    rows, columns = panel_grid(len(shown), most_columns=3)
+    rows, columns = _grid(len(shown), len(pairs) // len(result.points))
     figure, panels = new_panels(rows, columns, width=max(4.6, 3.6 * columns), height=2.9)
     styles = series_styles((result.unit, _MARKED))
     styles[_MARKED] = styles[_MARKED]._replace(mark="s")
@@ -151,7 +151,7 @@ def _draw_distributions(result: MetricRelations) -> Any:
     """A panel per language pair and metric: scores of bad and of good outputs."""
     parts = {part.langpair: part for part in result.points}
     shown, note = _shown(result.separations, "panels")
-    rows, columns = panel_grid(len(shown), most_columns=3)
+    rows, columns = _grid(len(shown), len(result.separations) // len(result.points))
     figure, panels = new_panels(rows, columns, width=max(4.6, 3.6 * columns), height=2.2)
     share = result.options["quality"]
     styles = series_styles((f"bad: lowest {share:.0%} by {result.criterion}", f"good: highest {share:.0%}"))
@@ -188,6 +188,11 @@ def _shown(entries: Any, what: str) -> tuple[Any, str]:
     if len(entries) <= _MOST_PANELS:
         return entries, ""
     return entries[:_MOST_PANELS], f"\nThe first {_MOST_PANELS} of {len(entries)} {what}; the table has all."
+
+
+def _grid(count: int, per_langpair: int) -> tuple[int, int]:
+    """Rows and columns of panels: a row per language pair, where two or three panels belong to one."""
+    return panel_grid(count, most_columns=2 if per_langpair in (2, 4) else 3)
 
 
 def _hide(panels: list[Any]) -> None:
