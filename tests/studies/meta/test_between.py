@@ -27,8 +27,8 @@ CLOSE, FAR = HUMAN + 0.4 * RNG.normal(size=HUMAN.shape), RNG.normal(size=HUMAN.s
 PAIRS = ("de-en", "zh-en")
 
 
-def scored(human: np.ndarray = HUMAN) -> ScoredJudgements:
-    rows = [(p, s, t) for p in range(2) for s in range(SYSTEMS) for t in range(SEGMENTS)]
+def scored(human: np.ndarray = HUMAN, *, langpairs: int = 2) -> ScoredJudgements:
+    rows = [(p, s, t) for p in range(langpairs) for s in range(SYSTEMS) for t in range(SEGMENTS)]
     table = JudgementTable(
         name="made",
         segment=tuple(str(t) for _, _, t in rows),
@@ -36,11 +36,11 @@ def scored(human: np.ndarray = HUMAN) -> ScoredJudgements:
         langpair=tuple(PAIRS[p] for p, _, _ in rows),
         hypothesis=tuple(f"output {p} {s} {t}" for p, s, t in rows),
         references=tuple((f"reference {t}",) for _, _, t in rows),
-        human={"da": human.ravel()},
+        human={"da": human[:langpairs].ravel()},
         default_criterion="da",
     )
-    distance = given_rows(table, "far", -FAR.ravel(), higher_is_better=False)
-    return ScoredJudgements(table, (given_rows(table, "close", CLOSE.ravel()), distance))
+    distance = given_rows(table, "far", -FAR[:langpairs].ravel(), higher_is_better=False)
+    return ScoredJudgements(table, (given_rows(table, "close", CLOSE[:langpairs].ravel()), distance))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_figures_show_all_panels_and_values() -> None:
 @pytest.mark.heavy
 def test_report_is_one_file_without_script(tmp_path: Path) -> None:
     assert matplotlib
-    page = relations_page(relate_metrics(scored(), most=1), title="<Relations>")
+    page = relations_page(relate_metrics(scored(langpairs=1), most=1), title="<Relations>")
     assert page.count("data:image/png;base64,") == 3
     assert "<title>&lt;Relations&gt;</title>" in page
     assert "<script" not in page
