@@ -60,7 +60,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="measures (acc-eq: pairwise accuracy, spa: its soft version, darr: WMT's tau of pairs)",
+        help="agreement",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -69,11 +69,14 @@ class MetaOptions(OptionSet):
     released: tuple[str, ...] = option(
         (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
     )
-    between: bool = option(
-        False, Flag(), help="compare metrics with each other too: correlation matrix, distributions, disagreements"
-    )
+    between: bool = option(False, Flag(), help="compare metrics with each other (--help-all)")
     report: str | None = option(
-        None, OutputFile(), help="HTML report in one file, with all figures", needs="between", metavar="FILE"
+        None,
+        OutputFile(),
+        help="HTML report in one file, with all figures",
+        needs="between",
+        metavar="FILE",
+        hidden=True,
     )
     no_sentinels: bool = option(
         False, Flag(), help="leave out the baseline rows: length, chance and copying", hidden=True
@@ -243,18 +246,17 @@ COMMANDS = {
                 BetweenOptions,
                 BetweenOptions.called,
                 only=_BETWEEN,
-                change={name: {"needs": "between"} for name in _BETWEEN},
+                change={name: {"needs": "between", "hidden": True} for name in _BETWEEN},
             ),
             Flags(Significance, "significance", without=["documents"]),
             Flags(DocumentOptions, "significance", without=["unit"]),
-            output_flags(3, plot="figure of bars with intervals, or of --show: .png, .svg or .pdf"),
+            output_flags(3, plot="figure: .png, .svg or .pdf"),
         ),
         description="Correlate metrics with the human judgements of a data set.",
         examples="""\
   nlgauge study meta --data wmt17 --at DATA -m bertscore moverscore
-  nlgauge study meta --data mt-metrics-eval --at mt-metrics-eval-v2/wmt20
+  nlgauge study meta --data wmt17 -m bertscore bleu --between --plot matrix.png
   nlgauge study meta --data custom --at mine.tsv --set human=adequacy
-  nlgauge study meta --data wmt17 --at DATA -m bertscore bleu --between --show scatter --plot scatter.png
 """,
     ),
     "study tune-layer": Command(
