@@ -12,8 +12,8 @@ from tests.samples import HYPS, REFS
 import nlgauge
 from nlgauge.metrics.yisi import common_substring, yisi
 
-#: The example texts of the released program (github.com/chikiulo/yisi, MIT licence: test/test_hyp.en, test/test_ref.en),
-#: and what it prints for them with lexsim-type=lcs, reflexweight-type=learn, ngram-size=3 and alpha=0.8
+#: The example texts of the released program (github.com/chikiulo/yisi, MIT licence: test/test_hyp.en, test_ref.en), and
+#: what it prints for them with lexsim-type=lcs, reflexweight-type=learn, ngram-size=3 and alpha=0.8
 #: (test/ref/test_hyp.sntyisi0 of commit fd07bfc).
 EXAMPLES = [
     (
@@ -27,15 +27,15 @@ EXAMPLES = [
         0.733148,
     ),
     (
-        "The latter , the brennan Center for a myth , as it confirms that the electoral fraud in the United States is "
-        "less than the number of people killed by lightning .",
+        "The latter , the brennan Center for a myth , as it confirms that the electoral fraud in the United States "
+        "is less than the number of people killed by lightning .",
         "However , the Brennan Centre considers this a myth , stating that electoral fraud is rarer in the United "
         "States than the number of people killed by lightning .",
         0.753002,
     ),
     (
-        "The lawyers of the Republicans have recorded in 10 years in the United States , moreover , only 300 cases of "
-        "electoral fraud .",
+        "The lawyers of the Republicans have recorded in 10 years in the United States , moreover , only 300 cases "
+        "of electoral fraud .",
         "Indeed , Republican lawyers identified only 300 cases of electoral fraud in the United States in a decade .",
         0.655633,
     ),
@@ -50,7 +50,8 @@ EXAMPLES = [
         0.672231,
     ),
     (
-        "In contrast to Canada are the States responsible for the conduct of the elections in the individual States .",
+        "In contrast to Canada are the States responsible for the conduct of the elections in the individual "
+        "States .",
         "Unlike in Canada , the American States are responsible for the organisation of federal elections in the "
         "United States .",
         0.614407,
@@ -70,7 +71,8 @@ EXAMPLES = [
         0.595404,
     ),
     (
-        "As a result , 180 bills introduced in 2011 alone , the limit the exercise of the right to vote in 41 states .",
+        "As a result , 180 bills introduced in 2011 alone , the limit the exercise of the right to vote in "
+        "41 states .",
         "As a result , 180 bills restricting the exercise of the right to vote in 41 States were introduced in 2011 "
         "alone .",
         0.855247,

@@ -32,8 +32,8 @@ With n = 1 and equal weights, "a cat" (rows) and "the cats" (columns) have the s
 Profiles and deviations
 -----------------------
 
-There are no profiles. Semantic roles (YiSi-1_srl) are not available. With `n=3,alpha=0.8,tokenize=none`, YiSi-0 of the
-ten example sentences of the released program is the same to all six decimals printed there. Differences from it:
+There are no profiles. Semantic roles (YiSi-1_srl) are not available. The released program prints the same YiSi-0 for
+its ten example sentences, to all six decimals, with `n=3,alpha=0.8,tokenize=none`. Differences from it:
 
 - Characters are code points here; there they are bytes.
 - Special tokens of a model do not count. Words that a file of vectors lacks are left out; there, they are similar to
@@ -58,7 +58,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -79,6 +78,7 @@ from nlgauge.vectors.greedy import greedy_match
 from nlgauge.vectors.transport import check_size
 
 _COMPONENTS = ("yisi", "precision", "recall")
+
 
 def common_substring(word: str, other: str) -> int:
     """Length of the longest common substring.
