@@ -100,7 +100,8 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
 def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
     if issubclass(metric, VectorMetric):
         options = {"model": "hash", "against": "refs"} | options
-        options = ({"layer": 3} if "layer" in metric.options() else {}) | options
+        layered = "layer" in metric.options() and options.get("aggregation", "layer") == "layer"
+        options = ({"layer": 3} if layered else {}) | options
         options = ({"combine": "bertscore+wmd"} if metric.name == "sentsim" else {}) | options
     if metric.name == "lexical-graph":  # which has no vectors of its own
         options = {"vectors": str(folder / "own.txt")} | options

@@ -76,5 +76,13 @@ def test_the_ablation_changes_one_part_at_a_time() -> None:
     # SEP weighs hypotheses by their own idf, which is idf=both of BERTScore.
     assert found["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
     assert found["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
-    assert found["IDF-L + SEP + RM: F BERT"].note == "published values only: nlgauge's BERTScore has no option for RM"
-    assert not found["IDF-S: WMD1"].computed
+    assert (
+        found["IDF-L + SEP + RM: F BERT"].recipe == "bertscore:layer=9,idf=both,subwords=first,punctuation=drop-ascii"
+    )
+    complete = found["IDF-L + SEP + PMEANS + MNLI + RM: F BERT"]
+    assert complete.recipe == "bertscore:idf=both,aggregation=pmeans,subwords=first,punctuation=drop-ascii"
+    # IDF-S counts idf on the 560 judged references, which are those of the test set.
+    assert found["IDF-S: WMD1"].recipe == found["IDF-L: WMD1"].recipe
+    assert {row.data for name, row in found.items() if name.startswith("IDF-S")} == {"wmt17-testset"}
+    assert len(found) == 27
+    assert all(row.computed for row in found.values())
