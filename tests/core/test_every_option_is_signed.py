@@ -24,7 +24,7 @@ from nlgauge.testing import HYPOTHESES, REFERENCES
 
 #: Values of kinds whose values cannot be listed.
 OTHERS: dict[str, list[Any]] = {
-    "aggregation": ["last", "two-thirds", "layer-0", "routing", "barycentre"],
+    "aggregation": ["pmeans", "last", "two-thirds", "layer-0", "routing", "barycentre"],
     "tokenize": ["char", "none", "intl"],
     "lang": ["de"],
     "src_lang": ["de"],
