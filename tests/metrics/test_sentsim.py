@@ -99,6 +99,26 @@ def test_bertscore_is_the_f_of_greedy_matching(parts: dict[str, np.ndarray]) -> 
     assert np.array_equal(parts["bertscore"], alone.f1)
 
 
+@pytest.mark.parametrize("measure", ["recall", "precision"])
+def test_part_bertscore_can_be_the_recall_of_equation_5(measure: str) -> None:
+    """The paper's x, whose tokens are summed, is the reference, here the source; x-hat is the hypothesis."""
+    score = sentsim(f"combine=bertscore,measure={measure}")
+    alone = nlgauge.score(HYPS, sources=SOURCES, metric="bertscore:against=source,model=muse")
+    assert np.array_equal(score.segments["bertscore"], alone.segments[measure])
+    assert score.signature.recipe["measure"] == measure
+
+
+def test_measure_needs_the_part_bertscore() -> None:
+    with pytest.raises(RecipeError, match="measure='recall' has no effect with combine=sss"):
+        sentsim("combine=sss+wmd,measure=recall")
+
+
+def test_bounds_of_another_measure_are_refused(tmp_path: Path) -> None:
+    Bounds.of_scores([sentsim("combine=bertscore")]).save(tmp_path / "bounds.json")
+    with pytest.raises(InputError, match="made with measure"):
+        sentsim(f"combine=bertscore,measure=recall,bounds={tmp_path / 'bounds.json'}")
+
+
 def test_wmdo_by_flow_on_texts_of_one_length() -> None:
     """Where both texts have n tokens, the flow is an assignment, which scipy finds; chunks are counted by hand."""
     hyps = ["the red house", "I see the old house", "a b"]

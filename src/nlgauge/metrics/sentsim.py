@@ -4,7 +4,7 @@ What it computes
 ----------------
 
     sss         cosine of two sentence vectors                                              similarity
-    bertscore   F of greedy matching of token vectors, without idf                          similarity
+    bertscore   F of greedy matching of token vectors, without idf (recall: Eq. 5)          similarity
     wmd         min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4)              distance
     wmdo        wmd - 0.2 (1/2 - chunks / matches): wmd, and whether the order is kept       distance
     smd         ||mean x - mean y|| (Eq. 9)                                                  distance
@@ -35,9 +35,9 @@ Profiles and deviations
 -----------------------
 
 There are no profiles. In the first release a distance entered as e^-B (D23): `distance_as=negative`. The released
-code sums the parts where the paper averages them, which correlates the same. The released WMDo takes its matches
-from METEOR (equal words and stems: `wmdo_matches=meteor,wmdo_synonyms=none`). The default is the flow, which works
-across languages.
+code sums the parts where the paper averages them, which correlates the same, and takes F where the paper prints the
+recall (`measure=recall`). The released WMDo takes its matches from METEOR (equal words and stems:
+`wmdo_matches=meteor,wmdo_synonyms=none`). The default is the flow, which works across languages.
 
 Relations
 ---------
@@ -126,6 +126,9 @@ class TextParts(NamedTuple):
 
 PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
 
+#: Values of greedy matching, in their order.
+MEASURES = ("precision", "recall", "f1")
+
 #: Parts that are distances: lower is better.
 DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
@@ -160,6 +163,12 @@ class SentSim(VectorMetric[TextParts]):
         help="matches of wmdo: transport flow, equal words, or those of METEOR (equal words, stems, synonyms)",
     )
     wmdo_synonyms: str = synonyms_option()
+    measure: str = option(
+        "f1",
+        Choice(*MEASURES),
+        help="value of the part bertscore; recall: of reference or source tokens, as in the paper",
+        optional=True,
+    )
     solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
     sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
@@ -183,6 +192,7 @@ class SentSim(VectorMetric[TextParts]):
             "wmdo_matches": {"wmdo"},
             "wmdo_synonyms": {"wmdo"},
             "distance_as": DISTANCES,
+            "measure": {"bertscore"},
             "layer": tokens,
             "max_tokens": tokens,
         }
@@ -248,7 +258,8 @@ class SentSim(VectorMetric[TextParts]):
         if part == "bertscore":
             if x.units is None or y.units is None:  # an empty text
                 return 0.0
-            return greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)[2]
+            values = greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)
+            return values[MEASURES.index(self.measure)]
         if part == "smd":  # Eq. 9; an empty text is at the origin
             centres = [words.points.mean(axis=0) if len(words) else np.zeros(1) for words in (x.words, y.words)]
             return float(np.linalg.norm(centres[0] - centres[1]))
