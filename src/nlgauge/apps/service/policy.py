@@ -37,10 +37,11 @@ from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.metrics.xmoverscore import XMoverScore
+from nlgauge.text.words import STOPWORD_SOURCES
 from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
 
 #: Names of stop-word lists: source and language. Anything else could be a path.
-_STOPWORDS = re.compile(r"(spacy|iso|nltk)-[a-z]{2,3}")
+_STOPWORDS = re.compile(rf"({'|'.join(STOPWORD_SOURCES)})-[a-z]{{2,3}}")
 
 #: Tokenizers of sacrebleu that need no download.
 _BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")

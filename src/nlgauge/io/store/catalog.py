@@ -88,6 +88,8 @@ class ModelCard:
     @property
     def folder_hint(self) -> str:
         """The alternative to a download, for messages: a folder with the model."""
+        if self.kind == "lexicon" and "stopwords" in self.name:
+            return "a file of words (stopwords=PATH)"
         if self.kind == "lexicon":
             return "a folder with its files (meteor:synonyms=PATH)"
         return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"

