@@ -22,12 +22,12 @@ With n = 1 and equal weights, "a cat" (rows) and "the cats" (columns) have the s
 
              the   cats
         a    0     .40           P = (.40 + .857) / 2 = .629
-        cat  .333  .857          R = (.333 + .857) / 2 = .595        YiSi = P R / (.7 P + .3 R) = .605
+        cat  .333  .857          R = (.333 + .857) / 2 = .595        YiSi = P R / (.5 P + .5 R) = .612
 
     >>> import nlgauge
     >>> score = nlgauge.score(["a cat"], ["the cats"], "yisi0:n=1,idf=none,tokenize=none")
     >>> {name: values.round(3).tolist() for name, values in score.segments.items()}
-    {'yisi': [0.605], 'precision': [0.629], 'recall': [0.595]}
+    {'yisi': [0.612], 'precision': [0.629], 'recall': [0.595]}
 
 Profiles and deviations
 -----------------------
@@ -42,7 +42,7 @@ its ten example sentences, to all six decimals, with `n=3,alpha=0.8,tokenize=non
 Relations
 ---------
 
-- With n = 1, alpha = .5 and no idf, YiSi-1 is the F of BERTScore without special tokens.
+- Without idf, YiSi-1 with n = 1 and alpha = .5 is the F of BERTScore without special tokens.
 - `yisi1:against=source,idf=both` with an aligned model, such as `muse`, is YiSi-2.
 
 Citation
@@ -147,7 +147,7 @@ class YiSi0(WordMetric):
     citation: ClassVar[str] = cite("lo-2019-yisi")
 
     n: int = option(3, Int(1), help="words per n-gram")
-    alpha: float = option(0.7, Float(0, most=1), help="weight of recall; the rest is that of precision")
+    alpha: float = option(0.5, Float(0, most=1), help="weight of recall; the rest is that of precision")
     idf: str = option("refs", Choice("refs", "none"), help="weights of words; refs: by their idf in the references")
     case: str = WordMetric.same_option("case", default="mixed")
 

@@ -35,7 +35,7 @@ const USES = {
   wer: ["WER", "Word edits."],
   xmoverscore: ["XMoverScore", "Translation quality and fluency from the source, without a reference."],
   yisi0: ["YiSi-0", "Words with similar spelling; rare ones count more."],
-  yisi1: ["YiSi-1", "Meaning similarity; rare words count more, and what is missing more than what is added."],
+  yisi1: ["YiSi-1", "Meaning similarity; rare words count more."],
 };
 
 const metricTitle = (name) => USES[name]?.[0] ?? name;
