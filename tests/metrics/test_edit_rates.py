@@ -179,8 +179,8 @@ def test_comparison_prefers_the_system_with_fewer_errors(metric: str) -> None:
 def test_empty_texts_have_all_errors(metric: str) -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning):
         score = nlgauge.score(["", "Bread."], ["Bread.", ""], metric=metric)
-    # EED by hand: the two spaces of the output match, 7 of the 9 characters of " Bread . " are inserted. The place after
-    # the first space is visited 8 times, the start never, the end once: v = 8.
+    # EED by hand: the two spaces of the output match, 7 of the 9 characters of " Bread . " are inserted. The place
+    # after the first space is visited 8 times, the start never, the end once: v = 8.
     expected = 100 * (7 + 0.3 * 8) / (9 + 0.3 * 8) if metric == "eed" else 100.0
     assert score.segments[metric][0] == pytest.approx(expected, abs=1e-9)
     assert np.isfinite(score.segments[metric]).all()
