@@ -78,7 +78,7 @@ def test_a_message_names_option_values_and_value() -> None:
         nlgauge.metrics.SentSim(distance_as="b")
     with pytest.raises(
         RecipeError,
-        match=r"^option 'trim' of xmoverscore must be a number from 0, below 1, or 'profile' for the profile's, got 2$",
+        match=r"^option 'trim' of xmoverscore must be a number .* or 'profile' for the profile's, got 2$",
     ):
         nlgauge.metrics.XMoverScore(trim=2)
 
