@@ -420,6 +420,9 @@ def check_outputs(args: argparse.Namespace) -> None:
                 "result.json (--format: json, tsv, latex or markdown); figures are written by --plot"
             )
             raise InputError(msg)
+        if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
+            msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"
+            raise InputError(msg)
         if path.lower().endswith(".gz"):
             msg = f"cannot write {path!r}: results are not compressed; use a name without .gz"
             raise InputError(msg)
