@@ -20,6 +20,7 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.foci import WordVectorFile
+from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.testing import HYPOTHESES, REFERENCES
 
 #: Values of kinds whose values cannot be listed.
@@ -37,6 +38,7 @@ OTHERS: dict[str, list[Any]] = {
     "rescale": ["no"],
     "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
     "norms": ["shipped"],
+    "weight": [1.5],
 }
 
 #: Options that have a meaning only with others.
@@ -50,6 +52,9 @@ COMPANIONS: dict[str, dict[str, Any]] = {
     "routing_epsilon": {"aggregation": "kde-routing"},
     "routing_kernel": {"aggregation": "kde-routing"},
     "routing_denominator": {"aggregation": "kde-routing"},
+    "compose": {"order": 2},
+    "wmdo_matches": {"combine": "wmd+wmdo"},
+    "wmdo_synonyms": {"combine": "wmd+wmdo", "wmdo_matches": "meteor"},
 }
 
 #: Options without another value that a test without models can give: they name models, or follow from one.
@@ -91,6 +96,8 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
     elif isinstance(kind, StopwordList):
         (folder / "stop.txt").write_text("the a\n", encoding="utf-8")
         yield str(folder / "stop.txt")
+    elif isinstance(kind, SynonymSource):
+        yield from ("wordnet", "none")
     elif isinstance(kind, TransformFiles):
         yield "position-norm"
     elif isinstance(kind, WordVectorFile):
@@ -113,7 +120,7 @@ def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) ->
         lines = [f"{word} {number % 3} {number % 5}" for number, word in enumerate(words, start=1)]
         (folder / "words.txt").write_text("\n".join(lines), encoding="utf-8")
         options["model"] = str(folder / "words.txt")
-    if metric.name == "lexical-graph":  # which has no vectors of its own
+    if metric.name in ("lexical-graph", "rouge-we"):  # which have no vectors of their own
         options = {"vectors": str(folder / "own.txt")} | options
     score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
     return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]

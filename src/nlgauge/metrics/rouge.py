@@ -54,7 +54,6 @@ Lin: "ROUGE: A Package for Automatic Evaluation of Summaries", Text Summarizatio
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,6 +68,9 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts import cite
+
+#: From a reference and a hypothesis to precision, recall and F1.
+PairFunction = Callable[[str, str], tuple[float, float, float]]
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -129,7 +131,6 @@ def skip_pairs(words: Sequence[str], gap: int) -> Counter[tuple[str, ...]]:
 class _Rouge(TextMetric):
     """Overlap of n-grams or of the longest common subsequence; `multiref` averages references or takes the best."""
 
-    kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = cite("lin-2004-rouge")
@@ -152,15 +153,22 @@ class _Rouge(TextMetric):
         ]
         return self.joined(comparisons, rule=self.multiref)
 
-    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
+    def pair_function(self, words: RougeWords) -> PairFunction:
         """The function from a reference and a hypothesis to precision, recall and F1."""
-        scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([self.kind], tokenizer=words)
+        f_measure = require("rouge_score.scoring", "lexical").fmeasure
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            score = scorer.score(reference, hypothesis)[self.kind]
-            return score.precision, score.recall, score.fmeasure
+            target, output = words.tokenize(reference), words.tokenize(hypothesis)
+            if not target or not output:
+                return 0.0, 0.0, 0.0
+            precision, recall = self.overlap(target, output)
+            return precision, recall, f_measure(precision, recall)
 
         return compare
+
+    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
+        """Precision and recall of two texts that have words."""
+        raise NotImplementedError
 
     def versions(self) -> dict[str, str]:
         stemmer = {"stemmer_engine": f"nltk-{package_version('nltk', 'lexical')}"} if self.stemmer == "yes" else {}
@@ -181,12 +189,25 @@ def rouge_words(stem: bool) -> RougeWords:
     return RougeWords(stem)
 
 
+def _ngram_function(kind: str, words: RougeWords) -> PairFunction:
+    """The function of rouge-score for n-grams of words."""
+    scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([kind], tokenizer=words)
+
+    def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
+        score = scorer.score(reference, hypothesis)[kind]
+        return score.precision, score.recall, score.fmeasure
+
+    return compare
+
+
 class Rouge1(_Rouge):
     """ROUGE-1: overlap of words."""
 
     name: ClassVar[str] = "rouge1"
     title: ClassVar[str] = "ROUGE-1"
-    kind: ClassVar[str] = "rouge1"
+
+    def pair_function(self, words: RougeWords) -> PairFunction:
+        return _ngram_function("rouge1", words)
 
 
 class Rouge2(_Rouge):
@@ -194,35 +215,16 @@ class Rouge2(_Rouge):
 
     name: ClassVar[str] = "rouge2"
     title: ClassVar[str] = "ROUGE-2"
-    kind: ClassVar[str] = "rouge2"
+
+    def pair_function(self, words: RougeWords) -> PairFunction:
+        return _ngram_function("rouge2", words)
 
 
-class _RougeOfWords(_Rouge):
-    """ROUGE that is computed here, on the words of rouge-score."""
-
-    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
-        f_measure = require("rouge_score.scoring", "lexical").fmeasure
-
-        def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            target, output = words.tokenize(reference), words.tokenize(hypothesis)
-            if not target or not output:
-                return 0.0, 0.0, 0.0
-            precision, recall = self.overlap(target, output)
-            return precision, recall, f_measure(precision, recall)
-
-        return compare
-
-    @abstractmethod
-    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
-        """Precision and recall of two texts that have words."""
-
-
-class RougeL(_RougeOfWords):
+class RougeL(_Rouge):
     """ROUGE-L: longest common subsequence of words."""
 
     name: ClassVar[str] = "rougel"
     title: ClassVar[str] = "ROUGE-L"
-    kind: ClassVar[str] = "rougeL"
 
     def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
         """As in rouge-score, but without its table, which takes quadratic time and memory."""
@@ -231,12 +233,11 @@ class RougeL(_RougeOfWords):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RougeW(_RougeOfWords):
+class RougeW(_Rouge):
     """ROUGE-W: longest common subsequence, in which adjacent words count more."""
 
     name: ClassVar[str] = "rougew"
     title: ClassVar[str] = "ROUGE-W"
-    kind: ClassVar[str] = "rougeW"
 
     weight: float = option(1.2, Float(1), help="exponent of the length of a run of adjacent words")
 
@@ -247,12 +248,11 @@ class RougeW(_RougeOfWords):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RougeSU(_RougeOfWords):
+class RougeSU(_Rouge):
     """ROUGE-SU: overlap of words and of pairs of words with words between them."""
 
     name: ClassVar[str] = "rougesu"
     title: ClassVar[str] = "ROUGE-SU"
-    kind: ClassVar[str] = "rougeSU"
 
     gap: int = option(4, Int(0), help="number of words that can be between the words of a pair")
 

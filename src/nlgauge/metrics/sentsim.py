@@ -75,7 +75,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.scales import Bounds, BoundsChoice
 from nlgauge.metrics.parts.transport import Problem, solver_option
-from nlgauge.metrics.parts.word_matches import WordMatcher, chunks, porter_stemmer, stemmer_version, synonyms_option
+from nlgauge.metrics.parts.word_matches import chunks, matches_option, stemmer_version, synonyms_option, word_links
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
@@ -86,18 +86,6 @@ def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
     """Link each row to the column that gets most of its mass (the first of equals), except rows without mass."""
     nearest = flow.argmax(axis=1).tolist()
     return tuple((row, column) for row, column in enumerate(nearest) if flow[row, column] > 0)
-
-
-def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Link each word to the first equal word that is still free, from left to right.
-
-    >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
-    ((0, 0), (2, 2))
-    """
-    free: dict[str, list[int]] = {}
-    for index, word in enumerate(others):
-        free.setdefault(word, []).append(index)
-    return tuple((index, free[word].pop(0)) for index, word in enumerate(words) if free.get(word))
 
 
 def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
@@ -157,18 +145,9 @@ class SentSim(VectorMetric[TextParts]):
         Choice("one-minus", "negative"),
         help="how a distance B enters the sum; one-minus: e^(1-B); negative: e^-B, as in the first release",
     )
-    wmdo_matches: str = option(
-        "flow",
-        Choice("flow", "words", "meteor"),
-        help="matches of wmdo: transport flow, equal words, or those of METEOR (equal words, stems, synonyms)",
-    )
+    wmdo_matches: str = matches_option()
     wmdo_synonyms: str = synonyms_option()
-    measure: str = option(
-        "f1",
-        Choice(*MEASURES),
-        help="value of the part bertscore; recall: of reference or source tokens, as in the paper",
-        optional=True,
-    )
+    measure: str = option("f1", Choice(*MEASURES), help="value of the part bertscore", optional=True)
     solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
     sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
@@ -187,26 +166,18 @@ class SentSim(VectorMetric[TextParts]):
     @property
     def unused(self) -> Mapping[str, str]:
         """Options of parts that are not combined."""
-        tokens = frozenset(PARTS) - {"sss"}
-        needs = {
-            "wmdo_matches": {"wmdo"},
-            "wmdo_synonyms": {"wmdo"},
-            "distance_as": DISTANCES,
-            "measure": {"bertscore"},
-            "layer": tokens,
-            "max_tokens": tokens,
+        tokens = {*PARTS} - {"sss"}
+        needs = {"wmdo_matches": {"wmdo"}, "wmdo_synonyms": {"wmdo"}, "measure": {"bertscore"}, "sentence": {"sss"}}
+        needs |= {"distance_as": {*DISTANCES}, "solver": {"wmd", "wmdo"}}
+        needs |= dict.fromkeys(("layer", "max_tokens", "prefix_space", "transforms"), tokens)
+        unused = dict(super().unused)
+        if self.wmdo_matches != "meteor":
+            unused["wmdo_synonyms"] = "needs wmdo_matches=meteor"
+        return unused | {
+            name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
+            for name, parts in needs.items()
+            if not parts & set(self.components)
         }
-        needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
-        unused = {} if self.wmdo_matches == "meteor" else {"wmdo_synonyms": "needs wmdo_matches=meteor"}
-        return (
-            dict(super().unused)
-            | unused
-            | {
-                name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
-                for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
-                if not parts & set(self.components)
-            }
-        )
 
     def check(self) -> None:
         """Refuse weights whose number differs from that of the parts."""
@@ -270,11 +241,8 @@ class SentSim(VectorMetric[TextParts]):
             return problem.cost  # min_T sum T_ij ||x_i - y_j||
         if self.wmdo_matches == "flow":
             return wmdo(problem.cost, flow_links(problem.plan.flow))
-        # A whitespace mark on its own has an empty label and is not a word.
-        spellings = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
-        if self.wmdo_matches == "words":
-            return wmdo(problem.cost, equal_word_links(*spellings))
-        return wmdo(problem.cost, WordMatcher(porter_stemmer(), state["wmdo_synonyms"]).links(*map(list, spellings)))
+        synonyms = state["wmdo_synonyms"] if self.wmdo_matches == "meteor" else None
+        return wmdo(problem.cost, word_links(self.wmdo_matches, x.words.labels, y.words.labels, synonyms))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts, values = self.components[1:], self.part_values(comparisons)

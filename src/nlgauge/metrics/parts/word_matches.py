@@ -125,3 +125,35 @@ def chunks(links: Iterable[tuple[int, int]]) -> int:
     ordered = sorted(links)
     breaks = sum(later != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(ordered))
     return breaks + 1 if ordered else 0
+
+
+def matches_option() -> Any:
+    """The option for the matches whose order counts."""
+    return option(
+        "flow",
+        Choice("flow", "words", "meteor"),
+        help="matches of wmdo: transport flow, equal words, or those of METEOR (equal words, stems, synonyms)",
+    )
+
+
+def equal_word_links(words: Sequence[str], others: Sequence[str]) -> Links:
+    """Link each word to the first equal word that is still free, from left to right.
+
+    >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
+    ((0, 0), (2, 2))
+    """
+    free: dict[str, list[int]] = {}
+    for index, word in enumerate(others):
+        free.setdefault(word, []).append(index)
+    return tuple((index, free[word].pop(0)) for index, word in enumerate(words) if free.get(word))
+
+
+def word_links(
+    rule: str, labels: Sequence[str], others: Sequence[str], synonyms: Callable[[str], frozenset[str]] | None
+) -> Links:
+    """Links between equal words (`words`), or METEOR's matches with synonyms of words, not of stems (`meteor`)."""
+    # A whitespace mark on its own has an empty label and is not a word.
+    words, references = ([label.lower() for label in side if label] for side in (labels, others))
+    if rule == "words":
+        return equal_word_links(words, references)
+    return WordMatcher(porter_stemmer(), synonyms, look_up_stems=False).links(words, references)
