@@ -40,6 +40,8 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.smd import SMD as SMD
     from nlgauge.metrics.ter import TER as TER
     from nlgauge.metrics.xmoverscore import XMoverScore as XMoverScore
+    from nlgauge.metrics.yisi import YiSi0 as YiSi0
+    from nlgauge.metrics.yisi import YiSi1 as YiSi1
 
 #: The file of each class. A file is imported when one of its classes is first used.
 _FILES = {
@@ -79,6 +81,8 @@ _FILES = {
     "TFIDF": "distributions",
     "WER": "edit_rates",
     "XMoverScore": "xmoverscore",
+    "YiSi0": "yisi",
+    "YiSi1": "yisi",
 }
 
 __all__ = [*_FILES]
