@@ -12,8 +12,8 @@ from tests.samples import HYPS, REFS
 import nlgauge
 from nlgauge.metrics.yisi import common_substring, yisi
 
-#: The example texts of the released program (github.com/chikiulo/yisi, MIT licence: test/test_hyp.en, test_ref.en), and
-#: what it prints for them with lexsim-type=lcs, reflexweight-type=learn, ngram-size=3 and alpha=0.8
+#: The example texts of the released program (github.com/chikiulo/yisi, MIT licence: test/test_hyp.en, test_ref.en),
+#: and what it prints for them with lexsim-type=lcs, reflexweight-type=learn, ngram-size=3 and alpha=0.8
 #: (test/ref/test_hyp.sntyisi0 of commit fd07bfc).
 EXAMPLES = [
     (
