@@ -20,11 +20,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
-from nlgauge.studies.meta.levels import hybrid_results
+from nlgauge.stats.numeric import orient
+from nlgauge.studies.meta.levels import SummedCounts, hybrid_results
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
@@ -50,6 +52,10 @@ from nlgauge.studies.published.tables import Column, PaperTable, TableRow, with_
 HYBRIDS = 10_000
 CHOSEN_FROM = 100
 REPEATS = 100_000
+
+
+#: Option of a recipe that takes the file of word vectors, by the field of the row.
+_VECTOR_OPTIONS = {"used": "vectors", "needed": "vectors", "model": "model"}
 
 
 class Value(NamedTuple):
@@ -142,7 +148,7 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
         position = systems[system], segments[judged.segment[row]]
         values[position], human[position] = scores.oriented[row], official[system]
     (result,) = hybrid_results(
-        {scores.name: values},
+        {scores.name: _summed_counts(scores, langpair, systems, segments, judged) or values},
         human,
         mixed="two",
         hybrids=HYBRIDS,
@@ -151,6 +157,28 @@ def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column
         undefined="nan",
     )
     return float(getattr(result, table.experiment)), result.reason or ""
+
+
+def _summed_counts(
+    scores: RowScores, langpair: str, systems: Mapping[str, int], segments: Mapping[str, int], judged: JudgementTable
+) -> SummedCounts | None:
+    """Counts of the outputs of these systems, if the metric computes system scores from sums."""
+    counts: NDArray[np.float64] | None = None
+    for part in scores.parts:
+        statistics = part.score.statistics
+        system = part.score.system
+        if part.langpair != langpair or system is None or system not in systems:
+            continue
+        if statistics is None:
+            return None
+        if counts is None:
+            counts = np.empty((len(systems), len(segments), statistics.counts.shape[1]))
+            formula = statistics.score
+        places = [segments[judged.segment[row]] for row in part.rows]
+        counts[systems[system], places] = statistics.counts
+    if counts is None:
+        return None
+    return SummedCounts(counts, lambda totals: orient(formula(totals), higher_is_better=scores.higher_is_better))
 
 
 def _scores(
@@ -234,7 +262,7 @@ class PublishedRun(Run):
         if depth is not None:
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
         file = self.request.vectors
-        vectors = f"vectors={file}" if row.word_vectors and file is not None else ""
+        vectors = f"{_VECTOR_OPTIONS[row.word_vectors]}={file}" if row.word_vectors and file is not None else ""
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
@@ -265,7 +293,7 @@ class PublishedRun(Run):
         return row.model is None or row.model.matches(self.model)
 
     def _lacks_vectors(self, row: TableRow) -> bool:
-        return row.word_vectors == "needed" and self.request.vectors is None
+        return row.word_vectors in ("needed", "model") and self.request.vectors is None
 
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
@@ -292,7 +320,9 @@ class PublishedRun(Run):
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
-        if row.word_vectors:
+        if row.word_vectors == "model":
+            reasons.append("other word vectors")
+        elif row.word_vectors:
             own_vectors = self.request.vectors is not None
             reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not agreement):
