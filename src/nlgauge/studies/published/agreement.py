@@ -23,6 +23,7 @@ import numpy as np
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
 from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.questions import answer
@@ -39,6 +40,7 @@ from nlgauge.studies.published.runs import (
     ReproducedRow,
     Reproduction,
     Run,
+    TimeLimitError,
     agrees,
     cells_of,
     describe_error,
@@ -103,6 +105,7 @@ def _slice_values(
         row_scores = scores[row.name]
         number, reason = float("nan"), ""
         with run.or_missing(f"value of {row.name}, {column.label}"):
+            current_run().check()
             number, reason = measure(run.table, judged, row_scores, column)
         if not np.isfinite(number):
             if reason:
@@ -193,8 +196,8 @@ def _scored(
     except Exception as error:  # of any metric, also of a plug-in
         if run.stops(error):
             raise
-        if len(recipes) == 1:
-            yield recipes[0], error
+        if len(recipes) == 1 or isinstance(error, TimeLimitError):
+            yield from ((recipe, error) for recipe in recipes)
             return
         for recipe in recipes:
             yield from _scored(run, table, [recipe], options)
@@ -297,4 +300,6 @@ class PublishedRun(Run):
             reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not agreement):
             reasons.append(row.note)
+        if self.table.reason and not agreement:
+            reasons.append(self.table.reason)
         return "; ".join(reasons)

@@ -62,6 +62,12 @@ class ReproducedRow:
     """Why our value differs or is missing."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By column."""
+    beyond: tuple[str, ...] = ()
+    """Columns whose difference is larger than the reason allows, such as two standard errors."""
+    best: tuple[str, ...] = ()
+    """Columns in which no other computed row is significantly better, by the test that the paper bolds by."""
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % interval of our value by column, if intervals are computed."""
 
     @property
     def has_ours(self) -> bool:
@@ -341,9 +347,18 @@ class Run:
             return None
         return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
-    def row(self, row: TableRow, ours: Mapping[str, float], reason: str, recipe: str = "") -> ReproducedRow:
+    def row(
+        self,
+        row: TableRow,
+        ours: Mapping[str, float],
+        reason: str,
+        recipe: str = "",
+        *,
+        beyond: Sequence[str] = (),
+    ) -> ReproducedRow:
         """Build a row from our values by column."""
-        return ReproducedRow(row.name, cells_of(row, self.table.columns, ours), recipe, reason)
+        cells = cells_of(row, self.table.columns, ours)
+        return ReproducedRow(row.name, cells, recipe, reason, beyond=tuple(beyond))
 
     def result(
         self,
