@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
@@ -29,6 +30,7 @@ from nlgauge.studies.meta.levels import hybrid_results
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -117,7 +119,30 @@ def _slice_values(
         )
         signature = row_scores.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
+    if run.table.kind == "agreement" and part.data in {column.question.data for _, column in cells if column.question}:
+        _mark_best(run, judged, cells, {key: scores[key[0]] for key in values})
     return values
+
+
+def _mark_best(
+    run: PublishedRun,
+    judged: JudgedRows,
+    cells: Sequence[tuple[TableRow, Column]],
+    scores: Mapping[tuple[str, str], RowScores],
+) -> None:
+    """Mark the best rows of each column if the paper bolds by a test, and draw resamples if intervals are selected."""
+    for label, column in {column.label: column for _, column in cells}.items():
+        of_rows = {name: row_scores for (name, key), row_scores in scores.items() if key == label}
+        scored = ScoredColumn(column, judged, of_rows)
+        if run.table.test:
+            with run.or_missing(f"test of {label}"):
+                current_run().check()
+                for name in scored.best(run.table.test):
+                    run.best.setdefault(name, []).append(label)
+        if run.request.intervals:
+            with run.or_missing(f"intervals of {label}"):
+                current_run().check()
+                run.draws |= {(name, label): draws for name, draws in scored.draws().items()}
 
 
 def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
@@ -213,6 +238,10 @@ class PublishedRun(Run):
         self.model = request.model_name
         self._depth: int | None = None
         self._no_model = self.model == NO_MODEL
+        self.best: dict[str, list[str]] = {}
+        """Columns by row in which no other row is significantly better."""
+        self.draws: dict[tuple[str, str], NDArray[np.float64]] = {}
+        """Values in each resample by row and column."""
 
     def model_is_here(self) -> bool:
         """Whether the model can be loaded; checked once. If not, it is listed as missing, with the published ones."""
@@ -243,9 +272,32 @@ class PublishedRun(Run):
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
         """Build the table with these values, with or without empty columns."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
+        rows = self._with_tests(rows, columns)
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)
+
+    def _with_tests(self, rows: Sequence[ReproducedRow], columns: Sequence[Column]) -> list[ReproducedRow]:
+        """Add marks and intervals to the rows."""
+        intervals = average_intervals(columns, self.draws, [row.name for row in rows], scale=self.table.scale)
+        if self.best:
+            self.notes[
+                f"*: no other computed row is significantly better ({TESTS[self.table.test]}, p <= {ALPHA:g}); "
+                "bold in Markdown, HTML and LaTeX"
+            ] = None
+        if intervals:
+            self.notes[
+                f"95 % intervals: {RESAMPLES:,} resamples of segments within each language pair, seed {SEED}"
+            ] = None
+        order = {column.label: i for i, column in enumerate(columns)}
+        return [
+            replace(
+                row,
+                best=tuple(sorted(self.best.get(row.name, ()), key=order.__getitem__)),
+                intervals={label: value for (name, label), value in intervals.items() if name == row.name},
+            )
+            for row in rows
+        ]
 
     def model_row(self, row: TableRow, columns: Sequence[Column], values: Values) -> ReproducedRow:
         """Build a row with its averages and the reason for differences."""

@@ -19,7 +19,7 @@ from nlgauge.errors import FileFormatError, InputError, MissingExtraError, Nlgau
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
-from nlgauge.io.table import LINE, Cell, Table, deviation_notes
+from nlgauge.io.table import LINE, Cell, Formatted, Marked, Table, deviation_notes
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow
@@ -106,8 +106,8 @@ class ModelInPrint(NamedTuple):
 class Reproduction(Result):
     """A recomputed table.
 
-    Each row has up to three lines: `published`, `ours`, `difference`. Lines without values are omitted, and the last
-    line of a row has the reason. Source, recipes, notes and missing inputs are below the table.
+    Each row has up to three lines: `published`, `ours`, `difference`, and a fourth with intervals if these are
+    selected. Lines without values are omitted, and the last line of a row has the reason. Source, recipes, notes and missing inputs are below the table.
     """
 
     format = "nlgauge-reproduction-1"
@@ -167,13 +167,27 @@ class Reproduction(Result):
     def _lines(self, row: ReproducedRow, *, repeat: bool) -> list[list[Cell]]:
         lines: list[list[Cell]] = []
         for kind in ReproducedCell._fields:
-            values = [getattr(row.cells[column], kind) for column in self.columns]
+            values: list[Cell] = [getattr(row.cells[column], kind) for column in self.columns]
+            if kind == "ours":
+                values = [
+                    Marked(value) if column in row.best and isinstance(value, float) else value
+                    for column, value in zip(self.columns, values, strict=True)
+                ]
             if any(value is not None for value in values):
                 lines.append([row.name if repeat or not lines else "", kind, *values, ""])
+        if any(column in row.intervals for column in self.columns):
+            bounds = [self._interval(row.intervals.get(column)) for column in self.columns]
+            lines.append([row.name if repeat else "", "95 % interval", *bounds, ""])
         if not lines:
             lines = [[row.name, "", *(None for _ in self.columns), ""]]
         lines[-1][-1] = row.reason
         return lines
+
+    def _interval(self, bounds: tuple[float, float] | None) -> Cell:
+        if bounds is None:
+            return None
+        low, high = (f"{bound:.{self.decimals}f}" for bound in bounds)
+        return Formatted(f"[{low}, {high}]")
 
     def _notes(self) -> Iterator[str]:
         yield f"source: {self.source}"
