@@ -126,10 +126,10 @@ def test_another_value_of_an_option_is_another_signature_or_the_same_number(name
             signature, numbers = result(metric, tmp_path, **companions) if companions else plain
             for value in other_values(about, tmp_path):
                 try:
-                    signed, found = result(metric, tmp_path, **companions | {about.name: value})
+                    signed, actual = result(metric, tmp_path, **companions | {about.name: value})
                 except nlgauge.errors.NlgaugeError:
                     continue
                 tried[about.name] += 1
-                same = all(np.array_equal(one, two) for one, two in zip(numbers, found, strict=False))
+                same = all(np.array_equal(item, two) for item, two in zip(numbers, actual, strict=False))
                 assert signed != signature or same, f"{about.name}={value!r} moves {name} under one signature"
     assert [option for option in metric.options() if is_tried(metric, option) and not tried[option]] == []

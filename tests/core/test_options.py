@@ -37,9 +37,9 @@ from nlgauge.errors import RecipeError
     ],
 )
 def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> None:
-    found = kind.check(kind.parse(text) if isinstance(text, str) else text)
-    assert found == value
-    assert type(found) is type(value)
+    result = kind.check(kind.parse(text) if isinstance(text, str) else text)
+    assert result == value
+    assert type(result) is type(value)
 
 
 @pytest.mark.parametrize(

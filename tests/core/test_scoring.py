@@ -15,12 +15,12 @@ REFS = ["The cat sat down.", "The dog barked."]
 
 
 def test_metric_is_the_third_argument() -> None:
-    one = nlgauge.score(HYPS, REFS, metric="chrf")
-    assert nlgauge.score(HYPS, REFS, "chrf").mean == one.mean
-    assert nlgauge.score(HYPS, REFS, metric=["chrf"]).mean == one.mean
-    assert nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf")[0].mean == one.mean
-    assert nlgauge.score_systems({"a": HYPS}, REFS, metric=["chrf"])[0].mean == one.mean
-    assert [one.metric for one in nlgauge.score_systems({"a": HYPS}, REFS, ["chrf", "bleu"])] == ["chrf", "bleu"]
+    first = nlgauge.score(HYPS, REFS, metric="chrf")
+    assert nlgauge.score(HYPS, REFS, "chrf").mean == first.mean
+    assert nlgauge.score(HYPS, REFS, metric=["chrf"]).mean == first.mean
+    assert nlgauge.score_systems({"a": HYPS}, REFS, metric="chrf")[0].mean == first.mean
+    assert nlgauge.score_systems({"a": HYPS}, REFS, metric=["chrf"])[0].mean == first.mean
+    assert [score.metric for score in nlgauge.score_systems({"a": HYPS}, REFS, ["chrf", "bleu"])] == ["chrf", "bleu"]
     with pytest.raises(nlgauge.errors.RecipeError, match="score_systems"):
         nlgauge.score(HYPS, REFS, metric=["chrf", "bleu"])
 

@@ -110,7 +110,7 @@ def test_a_document_of_too_many_sentences_is_named(recipe: str, monkeypatch: pyt
     with pytest.raises(TooLongError, match=r"^segment 1: a graph of sentences of 3 x 3 points"):
         nlgauge.score([text(NO_NOUN), text(HYPOTHESIS)], metric=f"entity-graph:{recipe}")
     with pytest.raises(TooLongError, match=r"^document 0, reference 0: a graph of sentences of 3 x 3 points"):
-        nlgauge.discourse([text(NO_NOUN)], [text(HYPOTHESIS)], **dict(one.split("=") for one in recipe.split(",")))
+        nlgauge.discourse([text(NO_NOUN)], [text(HYPOTHESIS)], **dict(part.split("=") for part in recipe.split(",")))
 
 
 def test_multiref_best_or_mean_of_chains(recipe: str) -> None:

@@ -130,8 +130,8 @@ def test_long_error_accepts_recipes_with_window() -> None:
 
 
 def test_max_tokens_is_the_default_window() -> None:
-    found = scored(f"{BERTSCORE},max_tokens=12", long="windows").signature.recipe
-    assert (found["max_tokens"], found["window"], found["stride"]) == ("12", "12", "5")
+    result = scored(f"{BERTSCORE},max_tokens=12", long="windows").signature.recipe
+    assert (result["max_tokens"], result["window"], result["stride"]) == ("12", "12", "5")
     with pytest.raises(RecipeError, match="window must be 3 to 12"):
         scored(f"{BERTSCORE},max_tokens=12,window=13")
 
@@ -208,8 +208,8 @@ def test_word_vectors_are_the_same_in_windows(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
     path.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS))
-    found = [nlgauge.score(HYPS, REFS, metric=f"moverscore:window={w}", model=str(path)) for w in ("none", "50")]
-    assert same(*found)
+    result = [nlgauge.score(HYPS, REFS, metric=f"moverscore:window={w}", model=str(path)) for w in ("none", "50")]
+    assert same(*result)
 
 
 def test_idf_counts_all_of_a_text() -> None:
@@ -318,19 +318,19 @@ def test_transport_too_large_for_memory_is_refused_by_name() -> None:
 @pytest.mark.parametrize("recipe", ["moverscore:idf=none", "baryscore:idf=none", "xmoverscore:against=refs"])
 def test_relaxed_is_below_and_sinkhorn_above_exact_cost(recipe: str) -> None:
     """All three are similarities, or all distances, of the cost, so the exact score lies between the two."""
-    found = {
+    result = {
         solver: nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
         for solver in ("exact", "relaxed", "sinkhorn-0.2")
     }
-    exact, low, high = (score.segments[score.main] for score in found.values())
-    sign = -1 if found["exact"].higher_is_better else 1
+    exact, low, high = (score.segments[score.main] for score in result.values())
+    sign = -1 if result["exact"].higher_is_better else 1
     assert (sign * low <= sign * exact + 1e-12).all()
     assert (sign * exact <= sign * high + 1e-12).all()
-    assert "solver" not in found["exact"].signature.recipe, "as usual"
-    assert found["sinkhorn-0.2"].signature.recipe["solver"] == "sinkhorn-0.2"
-    assert found["relaxed"].signature.recipe["profile"].endswith("*")
-    again = nlgauge.score(HYPS, REFS, metric=str(found["relaxed"].signature))
-    assert same(again, found["relaxed"])
+    assert "solver" not in result["exact"].signature.recipe, "as usual"
+    assert result["sinkhorn-0.2"].signature.recipe["solver"] == "sinkhorn-0.2"
+    assert result["relaxed"].signature.recipe["profile"].endswith("*")
+    again = nlgauge.score(HYPS, REFS, metric=str(result["relaxed"].signature))
+    assert same(again, result["relaxed"])
 
 
 def test_solvers_apply_to_parts_of_sentsim() -> None:

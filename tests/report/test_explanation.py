@@ -10,8 +10,8 @@ from nlgauge.testing import hash_encoder
 
 def text(hyp: str, ref: str, *, colour: bool = False, metric: str = "bertscore:layer=0", **options: object) -> str:
     with hash_encoder(layers=0) as model:
-        found = explain_pair(hyp, ref, metric=metric, model=model, **options)  # type: ignore[arg-type]
-    return found.render(colour=colour)
+        result = explain_pair(hyp, ref, metric=metric, model=model, **options)  # type: ignore[arg-type]
+    return result.render(colour=colour)
 
 
 def test_words_that_come_twice_can_be_told_apart() -> None:

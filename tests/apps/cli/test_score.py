@@ -439,8 +439,8 @@ def test_latex_is_a_tabular_with_the_signature_as_a_comment(run: Run, folder: Pa
 
 def interval(run: Run, *options: str, system: str = "a.txt", refs: str = "ref.txt") -> dict[str, Any]:
     (record,) = run("score", system, "--refs", refs, "--format", "json", "--confidence", *options).scores
-    found: dict[str, Any] = record["interval"]
-    return found
+    result: dict[str, Any] = record["interval"]
+    return result
 
 
 @pytest.fixture
@@ -468,9 +468,9 @@ def test_the_interval_is_as_asked(run: Run, many: dict[str, str]) -> None:
 
 
 def test_the_interval_of_few_segments_draws_nothing(run: Run) -> None:
-    found = interval(run)
-    assert (found["method"], found["n"], found["resamples"]) == ("t", 6, 0)
-    assert (found["low"], found["high"]) == (interval(run, "--seed", "1")["low"], found["high"])
+    result = interval(run)
+    assert (result["method"], result["n"], result["resamples"]) == ("t", 6, 0)
+    assert (result["low"], result["high"]) == (interval(run, "--seed", "1")["low"], result["high"])
 
 
 def test_the_interval_in_text_and_tsv(run: Run) -> None:
@@ -601,10 +601,10 @@ def test_a_text_over_the_limit(refused: Refusal, run: Run, folder: Path) -> None
 
 def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
-    found = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
-    (record,) = found.scores
+    result = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
+    (record,) = result.scores
     assert (
-        "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in found.err
+        "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in result.err
     )
     assert "|window:512|stride:255|" in record["signature"]
     assert record["counts"] == {"truncated": 0, "empty": 0, "zero_weight": 0, "windows": 1}
