@@ -119,7 +119,9 @@ def _slice_values(
         )
         signature = row_scores.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
-    if run.table.kind == "agreement" and part.data in {column.question.data for _, column in cells if column.question}:
+    if run.table.kind == "agreement" and part.data in {
+        column.question.data for _, column in cells if column.question
+    }:
         _mark_best(run, judged, cells, {key: scores[key[0]] for key in values})
     return values
 
@@ -130,7 +132,7 @@ def _mark_best(
     cells: Sequence[tuple[TableRow, Column]],
     scores: Mapping[tuple[str, str], RowScores],
 ) -> None:
-    """Mark the best rows of each column if the paper bolds by a test, and draw resamples if intervals are selected."""
+    """Mark the best rows of each column if the paper bolds by a test, and draw resamples for selected intervals."""
     for label, column in {column.label: column for _, column in cells}.items():
         of_rows = {name: row_scores for (name, key), row_scores in scores.items() if key == label}
         scored = ScoredColumn(column, judged, of_rows)

@@ -56,6 +56,9 @@ _GROUP = ("langpairs", "criteria", "labels", "prefix", "langpair", "parts", "set
 _FORMS = ("place", "source", "notes", "columns", "printed", "names", "methods", "keys", "groups", "frames",
           "other_model", "sampled", "unavailable", "idf_corpora", "reason")  # fmt: skip
 
+#: Fields of a table that are texts or names of texts.
+_TEXT_FIELDS = ("unavailable", "idf_corpora", "reason")
+
 
 def load_tables(path: Path) -> tuple[PaperTable, ...]:
     """Read the tables of a paper from its file."""
@@ -206,7 +209,7 @@ class _Paper:
             frames=self.frames if section.get("frames") else (),
             other_model=self._model(section.get("other_model"), where),
             sampled=tuple(column for column in self._columns(section.get("sampled", ()), where) if not column.over),
-            **{key: _expand(section.get(key, ""), self.texts, where) for key in ("unavailable", "idf_corpora", "reason")},
+            **{key: _expand(section.get(key, ""), self.texts, where) for key in _TEXT_FIELDS},
         )
 
     def _rows(self, section: Section, labels: Sequence[str], where: str) -> tuple[TableRow, ...]:

@@ -1,9 +1,8 @@
-"""Mark the rows of a column that no other row significantly outperforms, as print does in bold, and compute intervals.
+"""Mark the rows of a column that no other row significantly outperforms (bold in print), and compute intervals.
 
 Papers that bold by a test name it: `test = "williams"` in a table. Williams' test compares Pearson correlations that
 share the human judgements; WMT's tau of ranked pairs, for which it is not defined, is tested by the paired bootstrap,
-as in those papers. Only computed rows are compared, and higher scores are better (distances are negated), so a row can
-be marked here that a published row would outperform.
+as in those papers. Only computed rows are compared, so a row can be marked that a published row would outperform.
 
 An average over language pairs has an interval: segments are resampled within each pair, and the average is taken in
 each resample. Correlations over systems have none, because their few systems cannot be resampled.
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,18 @@ class ScoredColumn:
             names = self._bootstrapped_best()
         elif question.agreement in CORRELATIONS and question.level in (*BY_ROW, "system"):
             kind = question.agreement
-            used = "bootstrap" if test == "bootstrap" or kind != "pearson" else "williams"
+            tested = test == "williams" and kind == "pearson"
+            used: Literal["bootstrap", "williams"] = "williams" if tested else "bootstrap"
             scores = {name: values[None, :] for name, values in self._vectors.items()}
             compared = compare_metrics(
-                scores, self._human[None, :], kind=kind, test=used, undefined="leave out", **_DRAWS
-            )  # type: ignore[arg-type]  # both are tests
+                scores,
+                self._human[None, :],
+                kind=kind,
+                test=used,
+                undefined="leave out",
+                resamples=RESAMPLES,
+                seed=SEED,
+            )
             names = [name for name, is_best in zip(compared.names, compared.unbeaten, strict=True) if is_best]
         else:
             return ()
@@ -76,7 +83,8 @@ class ScoredColumn:
             drawn = self._tau_draws()
         elif question.agreement in CORRELATIONS and question.level in BY_ROW:
             table = np.stack(list(self._vectors.values()))
-            drawn = bootstrap_correlations(table, self._human, kind=question.agreement, **_DRAWS)
+            kind = question.agreement
+            drawn = bootstrap_correlations(table, self._human, kind=kind, resamples=RESAMPLES, seed=SEED)
         else:
             return {}
         number = {name: i for i, name in enumerate(self._vectors)}
@@ -99,7 +107,8 @@ class ScoredColumn:
     def _human(self) -> Vector:
         assert self.column.question is not None
         gold = judgements(self.column.question, self.judged.table, self.column.langpair).human[0]
-        return gold[~np.isnan(gold)]
+        rated: Vector = gold[~np.isnan(gold)]
+        return rated
 
     @cached_property
     def _all_vectors(self) -> dict[str, Vector]:
@@ -139,7 +148,7 @@ class ScoredColumn:
         return np.full(better.size, np.nan) if undefined.any() else pair_outcomes(better, worse)
 
     def _tau_draws(self) -> CorrelationDraws:
-        return bootstrap_tau(np.stack(list(self._vectors.values())), self._units, **_DRAWS)
+        return bootstrap_tau(np.stack(list(self._vectors.values())), self._units, resamples=RESAMPLES, seed=SEED)
 
     def _bootstrapped_best(self) -> list[str]:
         drawn = self._tau_draws()
@@ -150,9 +159,6 @@ class ScoredColumn:
         names = list(self._vectors)
         is_best = unbeaten(p_values, alpha=ALPHA)
         return [names[number] for number, best in zip(order, is_best, strict=True) if best]
-
-
-_DRAWS = {"resamples": RESAMPLES, "seed": SEED}
 
 
 def average_intervals(

@@ -129,7 +129,9 @@ class Overview(Result):
         totals = self.totals
         counts = ", ".join(f"{totals[name]:,} {title}" for name, title in VERDICTS.items() if totals[name])
         cells = format_count(totals["cells"], "cell")
-        return f"{totals['run']} of {totals['tables']} tables run, {cells} computed" + (f": {counts}" if counts else "")
+        return f"{totals['run']} of {totals['tables']} tables run, {cells} computed" + (
+            f": {counts}" if counts else ""
+        )
 
     def tables(self, form: str = "text") -> list[Table]:
         """A table of all tables, then one per computed table; formats read by programs have one flat table."""
@@ -273,7 +275,7 @@ class _Runner:
         if entry is None:
             entry = self._compute(table)
             if self.folder is not None:
-                record = {"key": self._key(table), "minutes": self.minutes}
+                record: dict[str, Any] = {"key": self._key(table), "minutes": self.minutes}
                 record |= {"result": Overview({}, (entry,)).to_dict()}
                 write_atomic(self._path(table), json_text(record).encode())
         return entry

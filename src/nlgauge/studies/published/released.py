@@ -239,7 +239,9 @@ def _robustness_row(run: Run, row: TableRow, ours: Mapping[str, float]) -> Repro
         # The paper has whole points: compare after rounding.
         far = [label for label, difference in differences.items() if abs(round(difference)) > _NEAR]
         near = len(differences) - len(far)
-        reasons.insert(0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded; on matched rows only")
+        reasons.insert(
+            0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded; on matched rows only"
+        )
         beyond = [] if row.note else far
     return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores", beyond=beyond)
 

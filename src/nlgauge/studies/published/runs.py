@@ -107,7 +107,8 @@ class Reproduction(Result):
     """A recomputed table.
 
     Each row has up to three lines: `published`, `ours`, `difference`, and a fourth with intervals if these are
-    selected. Lines without values are omitted, and the last line of a row has the reason. Source, recipes, notes and missing inputs are below the table.
+    selected. Lines without values are omitted, and the last line of a row has the reason. Source, recipes, notes and
+    missing inputs are below the table.
     """
 
     format = "nlgauge-reproduction-1"
