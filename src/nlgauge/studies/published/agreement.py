@@ -26,11 +26,11 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
-from nlgauge.studies.meta.levels import hybrid_results
+from nlgauge.studies.meta.levels import Hybrids, make_hybrids, model_selection
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
-from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals
+from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals, best_rows
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -139,12 +139,22 @@ def _mark_best(
         if run.table.test:
             with run.or_missing(f"test of {label}"):
                 current_run().check()
-                for name in scored.best(run.table.test):
+                is_hybrid = run.table.kind == "hybrids"
+                best = _best_on_hybrids(scored) if is_hybrid else scored.best(run.table.test)
+                for name in best:
                     run.best.setdefault(name, []).append(label)
         if run.request.intervals:
             with run.or_missing(f"intervals of {label}"):
                 current_run().check()
                 run.draws |= {(name, label): draws for name, draws in scored.draws().items()}
+
+
+def _best_on_hybrids(scored: ScoredColumn) -> tuple[str, ...]:
+    """Rows that no other row significantly outperforms over hybrids, by Williams' test."""
+    made = {name: _hybrids(scored.judged, scores, scored.column) for name, scores in scored.scores.items()}
+    vectors = {name: hybrids.metrics[0] for name, hybrids in made.items() if hybrids is not None}
+    human = next((hybrids.human for hybrids in made.values() if hybrids is not None), None)
+    return () if human is None else best_rows(vectors, human, kind="pearson", test="williams")
 
 
 def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
@@ -159,28 +169,29 @@ def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column
 
 
 def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
+    hybrids = _hybrids(rows, scores, column)
+    if hybrids is None:
+        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+    repeats = 1 if table.experiment == "pearson" else REPEATS  # a correlation needs no repetitions
+    (result,) = model_selection(hybrids, chosen_from=CHOSEN_FROM, repeats=repeats, undefined="nan")
+    return float(getattr(result, table.experiment)), result.reason or ""
+
+
+def _hybrids(rows: JudgedRows, scores: RowScores, column: Column) -> Hybrids | None:
+    """Make hybrids of a language pair, the same for all metrics; None if outputs are missing."""
     judged, langpair = rows.table, column.langpair
     official = judged.system_scores.get(langpair, {})
     chosen = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
     systems = {name: line for line, name in enumerate(dict.fromkeys(judged.system[row] for row in chosen))}
     segments = {name: number for number, name in enumerate(dict.fromkeys(judged.segment[row] for row in chosen))}
     if len(systems) < 2 or len(chosen) != len(systems) * len(segments):
-        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+        return None
     values, human = np.empty((2, len(systems), len(segments)))
     for row in chosen:
         system = judged.system[row]
         position = systems[system], segments[judged.segment[row]]
         values[position], human[position] = scores.oriented[row], official[system]
-    (result,) = hybrid_results(
-        {scores.name: values},
-        human,
-        mixed="two",
-        hybrids=HYBRIDS,
-        chosen_from=CHOSEN_FROM,
-        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no repetitions
-        undefined="nan",
-    )
-    return float(getattr(result, table.experiment)), result.reason or ""
+    return make_hybrids({scores.name: values}, human, hybrids=HYBRIDS, mixed="two")
 
 
 def _scores(

@@ -39,6 +39,34 @@ SEED = 12345
 TESTS = {"williams": "Williams' test; paired bootstrap for tau", "bootstrap": "paired bootstrap"}
 
 
+def best_rows(vectors: Mapping[str, Vector], human: Vector, *, kind: str, test: str) -> tuple[str, ...]:
+    """Names of the rows that no other row significantly outperforms; rows with equal scores share the result.
+
+    `vectors` are the scores of each row on the same outputs, systems or hybrids as `human`.
+    """
+    first = _first_with_same_scores(vectors)
+    tested = test == "williams" and kind == "pearson"
+    used: Literal["bootstrap", "williams"] = "williams" if tested else "bootstrap"
+    compared = compare_metrics(
+        {name: vectors[name][None, :] for name in dict.fromkeys(first.values())},
+        human[None, :],
+        kind=kind,
+        test=used,
+        undefined="leave out",
+        resamples=RESAMPLES,
+        seed=SEED,
+        alpha=ALPHA,
+    )
+    names = {name for name, is_best in zip(compared.names, compared.unbeaten, strict=True) if is_best}
+    return tuple(row for row, name in first.items() if name in names)
+
+
+def _first_with_same_scores(vectors: Mapping[str, Vector]) -> dict[str, str]:
+    """The first row with the same scores, by row."""
+    first: dict[bytes, str] = {}
+    return {row: first.setdefault(values.tobytes(), row) for row, values in vectors.items()}
+
+
 @dataclass(frozen=True)
 class ScoredColumn:
     """The computed rows of a column, with their scores and the human judgements."""
@@ -49,30 +77,15 @@ class ScoredColumn:
     """By row name."""
 
     def best(self, test: str) -> tuple[str, ...]:
-        """Names of the rows that no other row significantly outperforms; equal scores share the result."""
+        """Names of the rows that no other row significantly outperforms."""
         question = self.column.question
         if question is None or not self._vectors:
             return ()
         if question.ranked:
-            names = self._bootstrapped_best()
-        elif question.agreement in CORRELATIONS and question.level in (*BY_ROW, "system"):
-            kind = question.agreement
-            tested = test == "williams" and kind == "pearson"
-            used: Literal["bootstrap", "williams"] = "williams" if tested else "bootstrap"
-            scores = {name: values[None, :] for name, values in self._vectors.items()}
-            compared = compare_metrics(
-                scores,
-                self._human[None, :],
-                kind=kind,
-                test=used,
-                undefined="leave out",
-                resamples=RESAMPLES,
-                seed=SEED,
-            )
-            names = [name for name, is_best in zip(compared.names, compared.unbeaten, strict=True) if is_best]
-        else:
-            return ()
-        return tuple(row for row, name in self._representatives.items() if name in names)
+            return self._bootstrapped_best()
+        if question.agreement in CORRELATIONS and question.level in (*BY_ROW, "system"):
+            return best_rows(self._vectors, self._human, kind=question.agreement, test=test)
+        return ()
 
     def draws(self) -> dict[str, Vector]:
         """The column's value of each row in every resample of segments; empty for other levels and coefficients."""
@@ -82,13 +95,12 @@ class ScoredColumn:
         if question.ranked:
             drawn = self._tau_draws()
         elif question.agreement in CORRELATIONS and question.level in BY_ROW:
-            table = np.stack(list(self._vectors.values()))
+            table = self._table
             kind = question.agreement
             drawn = bootstrap_correlations(table, self._human, kind=kind, resamples=RESAMPLES, seed=SEED)
         else:
             return {}
-        number = {name: i for i, name in enumerate(self._vectors)}
-        return {row: drawn.draws[:, number[name]] for row, name in self._representatives.items()}
+        return {row: drawn.draws[:, number] for number, row in enumerate(self._vectors)}
 
     @cached_property
     def _units(self) -> tuple[str, ...]:
@@ -111,7 +123,7 @@ class ScoredColumn:
         return rated
 
     @cached_property
-    def _all_vectors(self) -> dict[str, Vector]:
+    def _vectors(self) -> dict[str, Vector]:
         """Scores of the judged outputs or systems by row, or the outcomes of ranked pairs; without undefined rows."""
         question, table = self.column.question, self.judged.table
         assert question is not None
@@ -125,15 +137,9 @@ class ScoredColumn:
             vectors = {row: shaped.scores(scores)[0][rated] for row, scores in self.scores.items()}
         return {row: values for row, values in vectors.items() if values.size > 1 and np.isfinite(values).all()}
 
-    @cached_property
-    def _representatives(self) -> dict[str, str]:
-        """The first row with the same scores, by row."""
-        first: dict[bytes, str] = {}
-        return {row: first.setdefault(values.tobytes(), row) for row, values in self._all_vectors.items()}
-
-    @cached_property
-    def _vectors(self) -> dict[str, Vector]:
-        return {name: self._all_vectors[name] for name in dict.fromkeys(self._representatives.values())}
+    @property
+    def _table(self) -> Vector:
+        return np.stack(list(self._vectors.values()))
 
     def _outcomes(self, scores: RowScores) -> Vector:
         table, pairs, langpair = self.judged.table, self.judged.pairs, self.column.langpair
@@ -148,9 +154,9 @@ class ScoredColumn:
         return np.full(better.size, np.nan) if undefined.any() else pair_outcomes(better, worse)
 
     def _tau_draws(self) -> CorrelationDraws:
-        return bootstrap_tau(np.stack(list(self._vectors.values())), self._units, resamples=RESAMPLES, seed=SEED)
+        return bootstrap_tau(self._table, self._units, resamples=RESAMPLES, seed=SEED)
 
-    def _bootstrapped_best(self) -> list[str]:
+    def _bootstrapped_best(self) -> tuple[str, ...]:
         drawn = self._tau_draws()
         order = np.argsort(-drawn.observed, kind="stable")
         p_values = np.full((order.size, order.size), np.nan)
@@ -158,7 +164,7 @@ class ScoredColumn:
             p_values[i, j] = drawn.difference(int(order[i]), int(order[j])).p_value
         names = list(self._vectors)
         is_best = unbeaten(p_values, alpha=ALPHA)
-        return [names[number] for number, best in zip(order, is_best, strict=True) if best]
+        return tuple(names[number] for number, best in zip(order, is_best, strict=True) if best)
 
 
 def average_intervals(

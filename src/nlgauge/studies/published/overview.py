@@ -196,7 +196,7 @@ caption {{ font-weight: bold; text-align: left; }}
 
 def _cells_table(entry: ReproducedEntry) -> Table:
     def number(value: float | str | None, sign: str = "") -> Cell:
-        return Formatted(f"{value:{sign}.{entry.decimals}f}") if isinstance(value, float) else value
+        return Formatted(f"{value:{sign}.{entry.decimals}f}") if isinstance(value, float | int) else value
 
     rows: list[list[Cell]] = []
     for cell in entry.cells:
