@@ -61,6 +61,9 @@ ALONE = [
     "rouge1",
     "rouge2",
     "rougel",
+    "yisi0:idf=none",
+    "yisi1:idf=none",
+    "yisi1:idf=none,n=3",
     "lexical-graph:vectors=VECTORS",
 ]
 

@@ -36,8 +36,8 @@ Profiles and deviations
 
 There are no profiles. In the first release a distance entered as e^-B (D23): `distance_as=negative`. The released
 code sums the parts where the paper averages them, which correlates the same. The released WMDo takes its matches
-from METEOR (equal words and stems); here they come from equal words, or from the flow, which works across languages
-(`wmdo_matches`).
+from METEOR (equal words and stems: `wmdo_matches=meteor,wmdo_synonyms=none`). The default is the flow, which works
+across languages.
 
 Relations
 ---------
@@ -57,9 +57,8 @@ Song, Zhao, Specia: "SentSim: Crosslingual Semantic Evaluation of Machine Transl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -76,21 +75,11 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.scales import Bounds, BoundsChoice
 from nlgauge.metrics.parts.transport import Problem, solver_option
+from nlgauge.metrics.parts.word_matches import WordMatcher, chunks, porter_stemmer, stemmer_version, synonyms_option
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
 GAMMA = 0.2
-
-
-def chunks(links: Iterable[tuple[int, int]]) -> int:
-    """Count the maximal runs of links whose words are adjacent in both texts.
-
-    >>> chunks([(0, 0), (1, 1), (2, 5), (3, 6), (4, 2)])
-    3
-    """
-    ordered = sorted(links)
-    breaks = sum(later != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(ordered))
-    return breaks + 1 if ordered else 0
 
 
 def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
@@ -154,6 +143,7 @@ class SentSim(VectorMetric[TextParts]):
     main: ClassVar[str] = "sentsim"
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None
+    derived_fields: ClassVar[tuple[str, ...]] = (*VectorMetric.derived_fields, "stemmer_engine")
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
     against: str = option("source", Choice("source", "refs"), help="texts to compare with", signed=False)
@@ -164,7 +154,12 @@ class SentSim(VectorMetric[TextParts]):
         Choice("one-minus", "negative"),
         help="how a distance B enters the sum; one-minus: e^(1-B); negative: e^-B, as in the first release",
     )
-    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: transport flow or equal words")
+    wmdo_matches: str = option(
+        "flow",
+        Choice("flow", "words", "meteor"),
+        help="matches of wmdo: transport flow, equal words, or those of METEOR (equal words, stems, synonyms)",
+    )
+    wmdo_synonyms: str = synonyms_option()
     solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
     sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
@@ -184,13 +179,24 @@ class SentSim(VectorMetric[TextParts]):
     def unused(self) -> Mapping[str, str]:
         """Options of parts that are not combined."""
         tokens = frozenset(PARTS) - {"sss"}
-        needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
-        needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
-        return dict(super().unused) | {
-            name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
-            for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
-            if not parts & set(self.components)
+        needs = {
+            "wmdo_matches": {"wmdo"},
+            "wmdo_synonyms": {"wmdo"},
+            "distance_as": DISTANCES,
+            "layer": tokens,
+            "max_tokens": tokens,
         }
+        needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
+        unused = {} if self.wmdo_matches == "meteor" else {"wmdo_synonyms": "needs wmdo_matches=meteor"}
+        return (
+            dict(super().unused)
+            | unused
+            | {
+                name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
+                for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
+                if not parts & set(self.components)
+            }
+        )
 
     def check(self) -> None:
         """Refuse weights whose number differs from that of the parts."""
@@ -198,6 +204,10 @@ class SentSim(VectorMetric[TextParts]):
             count = len(self.components) - 1
             msg = f"weighting must be 'equal' or {count} numbers joined by +, got {self.weighting!r}"
             raise RecipeError(msg)
+
+    def describe(self, state: State) -> dict[str, str]:
+        stems = "wmdo" in self.components and self.wmdo_matches == "meteor"
+        return super().describe(state) | (stemmer_version() if stems else {})
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return () if "layer" in self.unused else (resolve_layer(self.layer, encoder),)
@@ -227,11 +237,11 @@ class SentSim(VectorMetric[TextParts]):
         problem = None
         if {"wmd", "wmdo"} & {*self.components} and x.words and y.words:
             problem = Problem(x.words, y.words, lambda a, b: a.distances(b, squared=False), self.solver)
-        values = [self._compute_part(part, x, y, problem) for part in self.components[1:]]
+        values = [self._compute_part(part, x, y, problem, state) for part in self.components[1:]]
         # `finish` adds the score itself, which needs the ranges of all parts.
         return Pair(values, converged=problem is None or problem.converged)
 
-    def _compute_part(self, part: str, x: Any, y: Any, problem: Problem | None) -> float:
+    def _compute_part(self, part: str, x: Any, y: Any, problem: Problem | None, state: State) -> float:
         """One of the parts; `problem` is the transport of words, None if a text has no words."""
         if part == "sss":
             return float(x.sentence @ y.sentence)
@@ -251,7 +261,9 @@ class SentSim(VectorMetric[TextParts]):
             return wmdo(problem.cost, flow_links(problem.plan.flow))
         # A whitespace mark on its own has an empty label and is not a word.
         spellings = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
-        return wmdo(problem.cost, equal_word_links(*spellings))
+        if self.wmdo_matches == "words":
+            return wmdo(problem.cost, equal_word_links(*spellings))
+        return wmdo(problem.cost, WordMatcher(porter_stemmer(), state["wmdo_synonyms"]).links(*map(list, spellings)))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts, values = self.components[1:], self.part_values(comparisons)

@@ -35,6 +35,7 @@ from nlgauge.io.store.catalog import CARDS, ModelCard, find_card, unknown_model
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
 
@@ -153,7 +154,7 @@ class Policy:
         if isinstance(kind, SentenceModelName | LanguageModelName):
             if value and value not in kind.words:
                 self.check_model(value)
-        elif isinstance(kind, AnnotatorName) and value in kind.words:
+        elif isinstance(kind, AnnotatorName | SynonymSource) and value in CARDS:
             self.check_model(value)
         elif isinstance(kind, StopwordList):
             # The library looks for a file of this name first.

@@ -66,7 +66,7 @@ class ModelCard:
     size_mb: int
     digests: Mapping[str, str] = field(repr=False, hash=False)
     sources: tuple[Source, ...] = field(default=(), repr=False)
-    kind: Literal["encoder", "language model", "annotator"] = "encoder"
+    kind: Literal["encoder", "language model", "annotator", "lexicon"] = "encoder"
     weights: str = WEIGHTS
     tokenizer: str = "tokenizer.json"
     config: str = field(default="", repr=False)
@@ -88,6 +88,8 @@ class ModelCard:
     @property
     def folder_hint(self) -> str:
         """The alternative to a download, for messages: a folder with the model."""
+        if self.kind == "lexicon":
+            return "a folder with its files (meteor:synonyms=PATH)"
         return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"
 
     def knows_language(self, language: str) -> bool:

@@ -56,6 +56,10 @@ CHOSEN_FROM = 100
 REPEATS = 100_000
 
 
+#: Option of a recipe that takes the file of word vectors, by the field of the row.
+_VECTOR_OPTIONS = {"used": "vectors", "needed": "vectors", "model": "model"}
+
+
 class Value(NamedTuple):
     """A recomputed value: a number, or a name in tables of names (the best setting of a language pair)."""
 
@@ -279,7 +283,7 @@ class PublishedRun(Run):
         if depth is not None:
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
         file = self.request.vectors
-        vectors = f"vectors={file}" if row.word_vectors and file is not None else ""
+        vectors = f"{_VECTOR_OPTIONS[row.word_vectors]}={file}" if row.word_vectors and file is not None else ""
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
@@ -333,7 +337,7 @@ class PublishedRun(Run):
         return row.model is None or row.model.matches(self.model)
 
     def _lacks_vectors(self, row: TableRow) -> bool:
-        return row.word_vectors == "needed" and self.request.vectors is None
+        return row.word_vectors in ("needed", "model") and self.request.vectors is None
 
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
@@ -360,7 +364,9 @@ class PublishedRun(Run):
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
-        if row.word_vectors:
+        if row.word_vectors == "model":
+            reasons.append("other word vectors")
+        elif row.word_vectors:
             own_vectors = self.request.vectors is not None
             reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not agreement):

@@ -112,23 +112,26 @@ def _released_surrogates(table: PaperTable, group: FactorGroup, judged: Judgemen
 
 
 def _computed_surrogates(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
-    """Fit surrogates of metrics of nlgauge with and without the factor CLB, by row."""
+    """Fit surrogates of metrics of nlgauge, with and without CLB if it is a factor of the group, by row."""
     request = run.request
     rows = [row for row in run.table.rows if row.recipe]
     if not rows or request.model_name == NO_MODEL:
         return {}
-    path = run.locate(group.data)
-    file = None if path is None else (path if path.is_dir() else path.parent) / group.translations
-    if file is None or not file.is_file():
-        run.missing[f"machine translations {group.translations} in the folder of {group.data}"] = None
-        return {}
     names = {column: name for name, column in group.factors.items() if column}
+    making = None
+    if group.translations:
+        path = run.locate(group.data)
+        file = None if path is None else (path if path.is_dir() else path.parent) / group.translations
+        if file is None or not file.is_file():
+            run.missing[f"machine translations {group.translations} in the folder of {group.data}"] = None
+            return {}
+        making = FactorOptions(translations=str(file))
     try:
         study = explain_factors(
             judged,
             list(dict.fromkeys(row.recipe for row in rows)),
-            factors=[*names, CLB],
-            making=FactorOptions(translations=str(file)),
+            factors=[*names, *([CLB] if making else [])],
+            making=making,
             intervals=_NO_INTERVALS,
             run=request.run,
             model=request.model_name,

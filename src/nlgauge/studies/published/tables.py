@@ -115,8 +115,8 @@ class TableRow:
     """Data set, if it differs from that of the columns."""
     model: PublishedModel | None = None
     """None: no model is needed."""
-    word_vectors: Literal["", "used", "needed"] = ""
-    """Whether its recipe uses a file of word vectors: not at all, optionally, or always."""
+    word_vectors: Literal["", "used", "needed", "model"] = ""
+    """Whether its recipe uses a file of word vectors: not at all, optionally, always, or as its model."""
     own_model_only: bool = False
     """Whether the row is computed with its own model only; of a metric with many models, one row is enough."""
     absolute: bool = False
