@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,7 +217,10 @@ def _scores(
     with_model: dict[str, Any] = {"model": run.model} | ({} if layer is None else {"layer": layer})
     failed: dict[str, list[str]] = {}
     for needs_model, rows_of_recipe in recipes.items():
-        for recipe, result in _scored(run, table, list(rows_of_recipe), with_model if needs_model else {}):
+        # Metrics of vectors share the encoding; the others share nothing, and a time limit keeps those that are done.
+        groups = [list(rows_of_recipe)] if needs_model else [[recipe] for recipe in rows_of_recipe]
+        options = with_model if needs_model else {}
+        for recipe, result in chain.from_iterable(_scored(run, table, group, options) for group in groups):
             for row in rows_of_recipe[recipe]:
                 if isinstance(result, Exception):
                     failed.setdefault(describe_error(result), []).append(row.name)
