@@ -85,7 +85,7 @@ class ReproduceOptions(OptionSet):
     vectors: str | None = option(
         None,
         InputFile(),
-        help="word vectors (GloVe, word2vec, Dep2Vec) for rows W2V of MoverScore, and on entities in disco-table1, 8, 11, 12",
+        help="word vectors (GloVe, word2vec, Dep2Vec) for rows W2V and for rows on entities",
     )
 
     intervals: bool = option(
