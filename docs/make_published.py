@@ -103,7 +103,8 @@ def totals(tables: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
 def counts_by_paper(content: Mapping[str, Any]) -> str:
     """Write the table of counts by paper, what was limited, and why tables were not run."""
     tables: Mapping[str, Mapping[str, Any]] = content["tables"]
-    lines = [f"| paper | tables | run | cells | {' | '.join(VERDICTS.values())} |", f"|---|{'--:|' * (3 + len(VERDICTS))}"]
+    lines = [f"| paper | tables | run | cells | {' | '.join(VERDICTS.values())} |"]
+    lines.append(f"|---|{'--:|' * (3 + len(VERDICTS))}")
     groups = {
         title: {name: record for name, record in tables.items() if name.partition("-")[0] == prefix}
         for prefix, title in PAPERS.items()
@@ -112,9 +113,11 @@ def counts_by_paper(content: Mapping[str, Any]) -> str:
         counts = totals(group)
         cells = [counts[name] for name in ("tables", "run", "cells", *VERDICTS)]
         lines.append(f"| {title} | {' | '.join(f'{cell:,}' for cell in cells)} |")
-    runs = " and ".join(", ".join(f"{name} {value}" for name, value in options.items()) for options in content["options"])
+    runs = "; ".join(
+        ", ".join(f"`--{name} {value}`" for name, value in options.items()) for options in content["options"]
+    )
     limited = totals(tables)["limited"]
-    lines += ["", f"Runs: {runs}. The time limit cut {limited} of the tables short; cells beyond it are not counted."]
+    lines += ["", f"Runs: {runs}. The time limit cut {limited} of these tables short."]
     needed: dict[str, list[str]] = {}
     for name, record in tables.items():
         if "needs" in record:
@@ -129,9 +132,9 @@ def sentence(content: Mapping[str, Any]) -> str:
     counts = totals(content["tables"])
     judged = counts["cells"] - counts["other model"] - counts["not printed"]
     return (
-        f"Of {counts['tables']} published tables and figures, {counts['run']} were recomputed in a bounded run: of "
-        f"{judged:,} cells that need no other model than the published one, {counts['as published']:,} are as published, "
-        f"{counts['close']:,} within .02, {counts['explained']:,} differ for a known reason and "
+        f"Of {counts['tables']} published tables and figures, {counts['run']} were recomputed within a time limit. Of "
+        f"{judged:,} cells that need no other model than the published one, {counts['as published']:,} are as "
+        f"published, {counts['close']:,} within .02, {counts['explained']:,} differ for a known reason and "
         f"{counts['unexplained']:,} are [unexplained](published-tables.md#all-tables-at-once)."
     )
 

@@ -32,7 +32,9 @@ def entry(name: str, verdicts: list[str], *missing: str) -> ReproducedEntry:
 
 
 def test_of_two_runs_each_table_has_the_one_with_more_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Overview({"model": "none"}, (entry("bt-table1", ["as published"]), entry("bt-table3", [], "RR-seglevel.csv")))
+    first = Overview(
+        {"model": "none"}, (entry("bt-table1", ["as published"]), entry("bt-table3", [], "RR-seglevel.csv"))
+    )
     second = Overview({}, (entry("bt-table1", ["close", "unexplained"]), entry("bt-table3", [], "WMT16 wmt16")))
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     for path, run in zip(paths, (first, second), strict=True):
