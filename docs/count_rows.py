@@ -25,7 +25,7 @@ from typing import Any
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.tables import PaperTable, TableRow
 
-__all__ = ["CLOSE", "KINDS", "RowState", "count_kinds", "main", "row_states"]
+__all__ = ["CLOSE", "KINDS", "RowState", "count_kinds", "kind_of", "main", "row_states"]
 
 #: Names of rows by kind; other rows are not counted.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -81,9 +81,18 @@ def row_states(folder: Path | None = None) -> Iterator[RowState]:
     for table in PAPER_TABLES.values():
         results = _results(table, folder)
         for row in table.rows:
-            kind = next((kind for kind, names in KINDS.items() if any(fnmatchcase(row.name, name) for name in names)), "")
+            kind = kind_of(row.name)
             if kind and row.published and table.id.partition("-")[0] != "explain":
                 yield _state(kind, table, row, results.get(row.name))
+
+
+def kind_of(name: str) -> str:
+    """The kind of a row by its name; empty if it is not counted.
+
+    >>> kind_of("METEOR, REF-MT"), kind_of("METEOR++")
+    ('METEOR', '')
+    """
+    return next((kind for kind, names in KINDS.items() if any(fnmatchcase(name, pattern) for pattern in names)), "")
 
 
 def _results(table: PaperTable, folder: Path | None) -> dict[str, Any]:
@@ -122,7 +131,10 @@ def count_kinds(states: Sequence[RowState]) -> list[tuple[str, int, int, int, in
         (
             title,
             len(rows := [state for state in states if state.kind in kinds]),
-            *(sum(getattr(state, name) for state in rows) for name in ("has_recipe", "computed", "close", "explained")),
+            *(
+                sum(getattr(state, name) for state in rows)
+                for name in ("has_recipe", "computed", "close", "explained")
+            ),
         )
         for title, kinds in groups.items()
     ]

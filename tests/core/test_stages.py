@@ -291,7 +291,7 @@ def test_metric_declares_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
             loud = tuple(segment for segment, text in enumerate(hypotheses) if text.isupper())
             return SystemResult({"score": np.zeros(len(hypotheses))}, notes={"shouted": loud})
 
-    with pytest.warns(NlgaugeWarning, match=r"1 segment \(1\): calm does not hear capitals"):
+    with pytest.warns(NlgaugeWarning, match=r"1 segment \(index 1\): calm does not hear capitals"):
         score = Calm().score(["a", "B"], ["a", "b"])
     assert score.notes == {"shouted": (1,)}
     assert score.counts == {"truncated": 0, "empty": 0, "zero_weight": 0, "shouted": 1}

@@ -136,7 +136,7 @@ def test_lexical_metrics_have_no_unknown_tokens() -> None:
 def test_warning_about_empty_texts_says_what_each_metric_does(metrics: list[str], outcomes: list[str]) -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning) as caught:
         nlgauge.score_systems({"a": ["", "a cat"]}, ["a dog", "a cat"], metrics)
-    message = ", ".join(["1 segment (0): empty hypothesis or reference", *outcomes])
+    message = ", ".join(["1 segment (index 0): empty hypothesis or reference", *outcomes])
     assert {str(warning.message) for warning in caught} == {message}
 
 
@@ -152,7 +152,7 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:
         score = nlgauge.score(hyps, refs)
     assert [str(warning.message) for warning in caught] == [
-        "2 segments (0, 1): tokens unknown to model 'minilm'; the score is unreliable"
+        "2 segments (index 0, 1): tokens unknown to model 'minilm'; the score is unreliable"
     ]
     assert score.notes.get("unknown", ()) == (0, 1)
     assert str(score.signature).endswith("||truncated:0|empty:0|unknown:2")
@@ -182,7 +182,7 @@ def test_warning_if_word_vectors_contain_no_word_of_a_pair(tmp_path: Path) -> No
     ids=["Russian", "Chinese"],
 )
 def test_unsupported_script_is_named_with_a_model_that_supports_it(texts: list[str], script: str) -> None:
-    expected = rf"1 segment \(0\): {script} script, which model 'minilm' does not support.*--model muse"
+    expected = rf"1 segment \(index 0\): {script} script, which model 'minilm' does not support.*--model muse"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         with pytest.warns(nlgauge.errors.LanguageWarning, match=expected) as caught:

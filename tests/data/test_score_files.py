@@ -176,7 +176,7 @@ def test_misaligned_scores_are_errors_with_their_location(tmp_path: Path, name: 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.csv", "system,score\na,1\n", "the column of systems needs a column of segment ids as well"),
+        ("x.csv", "system,score\na,1\n", "a column of systems but no column of segment ids"),
         ("x.csv", "metric,id,a\nm,1,.5\n", "column 'metric' needs a column with system names as well"),
         ("x.csv", "id,segment,a\n1,1,.5\n", "columns 'segment' and 'id' can both be the segment"),
         ("x.csv", "metric,system,id,p,q\nm,a,1,.5,.6\n", "column 'metric' allows one column of scores, got p, q"),

@@ -131,7 +131,7 @@ def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
     score = nlgauge.score([long, changed], [long, long])
     assert score.counts["truncated"] == 0
     assert score.f1[1] < score.f1[0] - 0.01
-    with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(1\).*512"):
+    with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(index 1\).*512"):
         score = nlgauge.score(["bread", "bread " * 600], ["bread", "bread"])
     assert score.notes.get("truncated", ()) == (1,)
     assert score.signature.run["truncated"] == "1"

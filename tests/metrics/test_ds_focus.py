@@ -117,7 +117,7 @@ def test_no_common_focus_is_best_in_released_and_worst_in_corrected(hand_made: d
     assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
     with pytest.warns(
         nlgauge.errors.NoFocusWarning,
-        match=r"1 segment \(0\): the hypothesis shares no focus.* 0 there, the best value",
+        match=r"1 segment \(index 0\): the hypothesis shares no focus.* 0 there, the best value",
     ):
         score = nlgauge.score([text_of(none)], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1

@@ -137,7 +137,7 @@ def test_max_tokens_is_the_default_window() -> None:
 
 
 def test_truncation_stays_the_default_with_its_count() -> None:
-    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): truncated to the model's limit of 20"):
+    with pytest.warns(TruncationWarning, match=r"3 segments \(index 0, 2, 3\): truncated to the model's limit of 20"):
         score = scored(BERTSCORE)
     assert score.notes.get("truncated", ()) == (0, 2, 3)
     assert score.notes.get("windows", ()) == ()
@@ -154,7 +154,7 @@ def test_truncation_warning_names_windows() -> None:
 
 
 def test_windows_are_warned_of_with_their_segments() -> None:
-    says = r"3 segments \(0, 2, 3\): longer than 20 tokens, read in windows of 20 tokens with a stride of 9"
+    says = r"3 segments \(index 0, 2, 3\): longer than 20 tokens, read in windows of 20 tokens with a stride of 9"
     with pytest.warns(WindowsWarning, match=says):
         scored(BERTSCORE, long="windows")
 
@@ -162,12 +162,15 @@ def test_windows_are_warned_of_with_their_segments() -> None:
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("bertscore:window=0", "window must be a whole number from 1, 'none' or 'model', got 0"),
+        (
+            "bertscore:window=0",
+            "option 'window' of bertscore must be a whole number from 1, 'none' or 'model', got 0",
+        ),
         ("bertscore:window=half", "window must be"),
         ("bertscore:layer=2,window=21", "window must be 3 to 20 for model 'short'"),
         ("bertscore:layer=2,window=2", "window must be 3 to 20"),
         ("bertscore:layer=2,window=10,stride=9", "stride must be 1 to 8"),
-        ("bertscore:window=10,stride=0", "stride must be a whole number from 1 or 'half'"),
+        ("bertscore:window=10,stride=0", "option 'stride' of bertscore must be a whole number from 1 or 'half'"),
         ("bertscore:stride=9", "stride=9 has no effect without windows"),
         ("sentsim:stride=9,against=refs", "stride=9 has no effect without windows"),
         ("xmoverscore:stride=9,against=refs", "stride=9 has no effect without windows"),
@@ -360,9 +363,9 @@ def test_relaxed_bound_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("moverscore:solver=fast", "solver must be exact, relaxed, or sinkhorn-R .*got 'fast'"),
-        ("moverscore:solver=sinkhorn-0", "solver must be exact"),
-        ("smd:solver=relaxed", "solver must be exact"),
+        ("moverscore:solver=fast", "'solver' of moverscore must be exact, relaxed, or sinkhorn-R .*got 'fast'"),
+        ("moverscore:solver=sinkhorn-0", "'solver' of .* must be exact"),
+        ("smd:solver=relaxed", "'solver' of .* must be exact"),
         ("xmoverscore:profile=head,solver=relaxed", "trim=0.3 needs the exact flow"),
         ("xmoverscore:unit=sentence,solver=relaxed", "solver='relaxed' has no effect with unit=sentence"),
     ],

@@ -258,7 +258,7 @@ def test_several_references_are_averaged_part_by_part() -> None:
 
 
 def test_an_empty_text_is_at_the_origin() -> None:
-    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 segment \(1\)"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 segment \(index 1\)"):
         score = nlgauge.score([HYPS[0], ""], sources=SOURCES[:2], metric="sentsim:combine=all")
     y = words_of(SOURCES[1])
     assert score.segments["sss"][1] == score.segments["bertscore"][1] == 0

@@ -83,7 +83,7 @@ def test_idf_of_sources_is_counted_on_the_sources() -> None:
             {"sources": SOURCES},
             r"bleu needs references; pass them with refs=$",
         ),
-        ("bertscore", {}, r"nothing to compare with; pass references .* or sources \(sources=\)"),
+        ("bertscore", {}, r"nothing to compare with; add references .* or sources"),
         ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 texts for 3 hypotheses"),
         ("xmoverscore", {"sources": [*SOURCES[:2], None]}, r"sources\[2\]: expected a string, got None"),
         ("xmoverscore", {"sources": SOURCES[0]}, r"sources: expected a list of strings, got a bare string"),

@@ -331,7 +331,9 @@ def test_scores_that_do_not_align_are_refused(
 
 def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: Path) -> None:
     texts = ("compare", "base.txt", "same.txt", *CHRF, "--scores")
-    assert "no scores of system 'same' under comet; it has 'base', 'worse'" in refused(1, *texts, wide(folder))
+    assert "no scores of system 'same' for the metric 'comet', only of 'base', 'worse'" in refused(
+        1, *texts, wide(folder)
+    )
     write_lines(folder / "few.tsv", ["base\tsame", "0.5\t0.6"])
     assert "few.tsv has scores of 1 segments under few, but there are 40" in refused(1, *texts, "few.tsv")
     write_lines(folder / "long.csv", ["system,id,score", "base,1,.5", "same,1,.6", "same,2,.7"])

@@ -82,7 +82,7 @@ def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
             "'few.txt' has 4 lines, but needs a document id for each of 6 segments; the file ends with document 'b'"
             in said
         )
-    assert "works only with --confidence or to --unit document" in refused(2, *score, "--document-ids", "docs.txt")
+    assert "works only with --confidence or --unit document" in refused(2, *score, "--document-ids", "docs.txt")
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")
     assert "has 4 lines, but needs a document id" in refused(1, *compare, "--document-ids", "few.txt")

@@ -230,7 +230,7 @@ def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: Coun
 
 def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
     recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
-    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): no weight left by idf"):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf or a stop-word list"):
         matrix = nlgauge.matrix(a, b, recipe)
     with pytest.warns(nlgauge.errors.ZeroWeightWarning, match="4 segments"):
         score = expanded(a, b, recipe)

@@ -137,7 +137,7 @@ def test_scores_do_not_depend_on_order_or_batch_size() -> None:
 
 def test_a_text_over_the_limit_is_cut_and_counted() -> None:
     long = "ferry " * 700
-    with pytest.warns(TruncationWarning, match=r"1 segment \(1\).*limit of 512 tokens"):
+    with pytest.warns(TruncationWarning, match=r"1 segment \(index 1\).*limit of 512 tokens"):
         score = nlgauge.score(["a ferry", long], ["the ferry", "a storm"], engine="torch", **ONE)
     assert score.notes.get("truncated", ()) == (1,)
     (tokens,) = engine("minilm", "torch").tokenizer.encode([long])

@@ -208,7 +208,9 @@ def test_names_match_without_folder_and_suffix(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"'b' and 'b.txt' could both be the system 'b.tsv'"):
         match_system("b.tsv", imported)
-    with pytest.raises(InputError, match=r"no scores of system 'q.txt' under comet; it has 'out/a.txt', 'b'"):
+    with pytest.raises(
+        InputError, match=r"no scores of system 'q.txt' for the metric 'comet', only of 'out/a.txt', 'b'"
+    ):
         match_system("q.txt", imported)
 
 

@@ -215,7 +215,7 @@ def test_few_instances_have_no_star(n: int) -> None:
     assert result.n == n
     assert (result.systems[0].interval is None) == (n < 4)
     assert (pair.p_value is None) == (n == 1)
-    assert f"{n} instances" in result.notes[0]
+    assert f"{n} segment" in result.notes[0]
 
 
 def test_all_ties() -> None:

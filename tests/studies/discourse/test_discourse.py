@@ -74,11 +74,11 @@ def test_features_without_references(annotation: dict[str, str]) -> None:
 
 
 def test_documents_without_a_noun_are_counted(annotation: dict[str, str]) -> None:
-    with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
+    with pytest.warns(NoNounWarning, match=r"1 document \(index 1\)"):
         result = nlgauge.discourse([text(A), text(NO_NOUN)], **annotation)
     assert result.systems[""].no_noun == (1,)
     assert result.references_without_noun == ()
-    with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
+    with pytest.warns(NoNounWarning, match=r"1 document \(index 1\)"):
         beside = nlgauge.discourse([text(A)] * 2, [text(A), text(NO_NOUN)], **annotation)
     assert beside.to_dict()["references_without_noun"] == [1]
     assert result.systems[""].features["freq"].documents.tolist() == [2.5, 0]

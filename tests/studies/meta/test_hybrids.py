@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.meta.levels import Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.studies.meta.levels import Hybrids, SummedCounts, hybrid_results, make_hybrids, model_selection
 
 
 def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
@@ -121,3 +121,12 @@ def test_model_selection_rejects_invalid_options() -> None:
         model_selection(made, chosen_from=6)
     with pytest.raises(InputError, match="resamples must be at least 1"):
         make_hybrids({"m": np.eye(2)}, np.eye(2), hybrids=0)
+
+
+def test_scores_of_summed_counts_are_those_of_the_sums() -> None:
+    counts = np.random.default_rng(1).integers(1, 9, size=(3, 5, 2)).astype(float)
+    human = np.arange(15.0).reshape(3, 5)
+    rate = SummedCounts(counts, lambda totals: totals[:, 0] / totals[:, 1])
+    scores = {"edits": counts[:, :, 0], "rate": rate, "words": counts[:, :, 1]}
+    edits, rates, words = make_hybrids(scores, human, hybrids=20, mixed="two").metrics
+    assert rates == pytest.approx(edits / words)

@@ -107,7 +107,7 @@ def test_a_file_without_ids_has_a_row_for_each_row(table: JudgementTable, tmp_pa
     )
     assert ter.oriented.tolist() == [-3, -2, -1, 0]
     assert judge.oriented.tolist() == [1, 2, 3, 4]
-    with pytest.raises(FileFormatError, match="2 rows, but own has 4; give one row per output"):
+    with pytest.raises(FileFormatError, match="2 rows, but own has 4 judged outputs; give one row"):
         imported_rows(table, [write(tmp_path, "ter", "3", "2")])
 
 

@@ -42,6 +42,14 @@ def test_bleu_of_systems_is_that_of_the_shared_task(data_folder: Path) -> None:
     assert all(abs(cell.difference) < 0.006 for cell in cells.values() if cell.difference is not None)
 
 
+def test_error_rates_of_systems_are_those_of_the_shared_task(data_folder: Path) -> None:
+    table = PAPER_TABLES["bertscore-table19"]
+    result = reproduce(table, at=data_folder, model="none", langpairs="cs-en", rows=["NIST", "PER"])
+    nist, per = (row.cells["cs-en"].ours for row in result.rows)
+    assert nist == pytest.approx(0.954, abs=5e-4)
+    assert per == pytest.approx(-0.970, abs=5e-4)
+
+
 def test_other_models_stand_in_for_one_model_only() -> None:
     assert [name for name, row in rows(19).items() if row.computed and row.model and not row.own_model_only] == [
         f"{part} RoBERTa-Large{idf}" for idf in ("", " (idf)") for part in "PRF"

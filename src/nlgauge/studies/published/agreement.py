@@ -27,7 +27,8 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
-from nlgauge.studies.meta.levels import Hybrids, make_hybrids, model_selection
+from nlgauge.stats.numeric import orient
+from nlgauge.studies.meta.levels import Hybrids, SummedCounts, make_hybrids, model_selection
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
@@ -196,7 +197,30 @@ def _hybrids(rows: JudgedRows, scores: RowScores, column: Column) -> Hybrids | N
         system = judged.system[row]
         position = systems[system], segments[judged.segment[row]]
         values[position], human[position] = scores.oriented[row], official[system]
-    return make_hybrids({scores.name: values}, human, hybrids=HYBRIDS, mixed="two")
+    made = _summed_counts(scores, langpair, systems, segments, judged) or values
+    return make_hybrids({scores.name: made}, human, hybrids=HYBRIDS, mixed="two")
+
+
+def _summed_counts(
+    scores: RowScores, langpair: str, systems: Mapping[str, int], segments: Mapping[str, int], judged: JudgementTable
+) -> SummedCounts | None:
+    """Counts of the outputs of these systems, if the metric computes system scores from sums."""
+    counts: NDArray[np.float64] | None = None
+    for part in scores.parts:
+        statistics = part.score.statistics
+        system = part.score.system
+        if part.langpair != langpair or system is None or system not in systems:
+            continue
+        if statistics is None:
+            return None
+        if counts is None:
+            counts = np.empty((len(systems), len(segments), statistics.counts.shape[1]))
+            formula = statistics.score
+        places = [segments[judged.segment[row]] for row in part.rows]
+        counts[systems[system], places] = statistics.counts
+    if counts is None:
+        return None
+    return SummedCounts(counts, lambda totals: orient(formula(totals), higher_is_better=scores.higher_is_better))
 
 
 def _scores(

@@ -85,9 +85,8 @@ class ReproduceOptions(OptionSet):
     vectors: str | None = option(
         None,
         InputFile(),
-        help="word vectors (GloVe, word2vec, Dep2Vec) for rows W2V and for rows on entities",
+        help="word vectors (GloVe, word2vec, Dep2Vec) for rows of word2vec, YiSi-1, ROUGE-WE and entities",
     )
-
     intervals: bool = option(
         False, Flag(), help="95 % intervals of values over segments, and of their averages over language pairs"
     )

@@ -342,7 +342,8 @@ def _effect(effect: SettingEffect, result: Sensitivity) -> Table:
     if result.agreement and effect.level != "score":
         caption += f" ({result.agreement})"
     sizes = [
-        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in sizes_of_list.items())}"
+        f"{setting}: "
+        + ", ".join(f"{count} words" + f" ({lang})" * bool(lang) for lang, count in sizes_of_list.items())
         for setting in effect.settings
         if effect.sweep == "stopwords" and setting != "none" and (sizes_of_list := result.stopwords.get(setting))
     ]
