@@ -132,7 +132,7 @@ def sentence(content: Mapping[str, Any]) -> str:
     counts = totals(content["tables"])
     judged = counts["cells"] - counts["other model"] - counts["not printed"]
     return (
-        f"Of {counts['tables']} published tables and figures, {counts['run']} were recomputed within a time limit. Of "
+        f"{counts['run']} of {counts['tables']} published tables and figures were recomputed within a time limit. Of "
         f"{judged:,} cells that need no other model than the published one, {counts['as published']:,} are as "
         f"published, {counts['close']:,} within .02, {counts['explained']:,} differ for a known reason and "
         f"{counts['unexplained']:,} are [unexplained](published-tables.md#all-tables-at-once)."
