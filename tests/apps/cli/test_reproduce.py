@@ -187,3 +187,37 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     assert (folder / "s").stat().st_size > 100
     assert "repro-table2 has no figure" in refused(2, "study", "reproduce", "table2", "--plot", "f.png")
     assert "repro-table2 is not a sensitivity study" in refused(2, "study", "reproduce", "table2", "--state", "s")
+
+
+def test_all_tables_are_written_by_the_extension_of_the_output(run: Run, folder: Path) -> None:
+    write_frames(folder)
+    chosen = ("study", "reproduce", "--all", "--tables", "bt-figure2", "bertscore-table5", "--at", ".")
+    result = run(*chosen, "-o", "page.md", "--state-folder", "finished")
+    assert result.status == 0
+    assert "2 of 2: bertscore-table5: not run: outputs of the 12 systems" in result.err
+    assert "nlgauge: 1 of 2 tables run, 63 cells computed: 63 not printed" in result.err
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    assert "| row | column | printed | ours | difference | why |" in page
+    again = run(*chosen, "-o", "page.html", "--state-folder", "finished", "-q")
+    assert (again.status, again.err) == (0, "")
+    assert (folder / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    run(*chosen, "-o", "page.json", "--state-folder", "finished", "-q")
+    record = json.loads((folder / "page.json").read_text(encoding="utf-8"))
+    assert record["format"] == "nlgauge-reproduced-tables-1"
+    assert record["totals"]["run"] == 1
+    assert {path.name for path in (folder / "finished").iterdir()} == {"bt-figure2.json", "bertscore-table5.json"}
+
+
+def test_no_table_that_can_be_run_is_status_1(run: Run, folder: Path) -> None:
+    result = run("study", "reproduce", "--all", "--tables", "bertscore-table5", "--at", ".", "-q")
+    assert result.status == 1
+    assert "Not run: 1 table" in result.out
+
+
+def test_options_of_one_table_are_refused_with_all(refused: Refusal, folder: Path) -> None:
+    assert "--all does not accept --rows; leave it out" in refused(2, "study", "reproduce", "--all", "--rows", "x")
+    assert "--all does not accept table3, --ties" in refused(
+        2, "study", "reproduce", "table3", "--all", "--ties", "half"
+    )
+    assert "name a table, or use 'list' or --all" in refused(2, "study", "reproduce")
+    assert "--minutes works only with --all" in refused(2, "study", "reproduce", "table3", "--minutes", "1")

@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,14 @@ from numpy.typing import NDArray
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
 from nlgauge.stats.numeric import orient
-from nlgauge.studies.meta.levels import SummedCounts, hybrid_results
+from nlgauge.studies.meta.levels import Hybrids, SummedCounts, make_hybrids, model_selection
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals, best_rows
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -41,6 +44,7 @@ from nlgauge.studies.published.runs import (
     ReproducedRow,
     Reproduction,
     Run,
+    TimeLimitError,
     agrees,
     cells_of,
     describe_error,
@@ -109,6 +113,7 @@ def _slice_values(
         row_scores = scores[row.name]
         number, reason = float("nan"), ""
         with run.or_missing(f"value of {row.name}, {column.label}"):
+            current_run().check()
             number, reason = measure(run.table, judged, row_scores, column)
         if not np.isfinite(number):
             if reason:
@@ -120,7 +125,42 @@ def _slice_values(
         )
         signature = row_scores.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
+    if run.table.kind == "agreement" and part.data in {
+        column.question.data for _, column in cells if column.question
+    }:
+        _mark_best(run, judged, cells, {key: scores[key[0]] for key in values})
     return values
+
+
+def _mark_best(
+    run: PublishedRun,
+    judged: JudgedRows,
+    cells: Sequence[tuple[TableRow, Column]],
+    scores: Mapping[tuple[str, str], RowScores],
+) -> None:
+    """Mark the best rows of each column if the paper bolds by a test, and draw resamples for selected intervals."""
+    for label, column in {column.label: column for _, column in cells}.items():
+        of_rows = {name: row_scores for (name, key), row_scores in scores.items() if key == label}
+        scored = ScoredColumn(column, judged, of_rows)
+        if run.table.test:
+            with run.or_missing(f"test of {label}"):
+                current_run().check()
+                is_hybrid = run.table.kind == "hybrids"
+                best = _best_on_hybrids(scored) if is_hybrid else scored.best(run.table.test)
+                for name in best:
+                    run.best.setdefault(name, []).append(label)
+        if run.request.intervals:
+            with run.or_missing(f"intervals of {label}"):
+                current_run().check()
+                run.draws |= {(name, label): draws for name, draws in scored.draws().items()}
+
+
+def _best_on_hybrids(scored: ScoredColumn) -> tuple[str, ...]:
+    """Rows that no other row significantly outperforms over hybrids, by Williams' test."""
+    made = {name: _hybrids(scored.judged, scores, scored.column) for name, scores in scored.scores.items()}
+    vectors = {name: hybrids.metrics[0] for name, hybrids in made.items() if hybrids is not None}
+    human = next((hybrids.human for hybrids in made.values() if hybrids is not None), None)
+    return () if human is None else best_rows(vectors, human, kind="pearson", test="williams")
 
 
 def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
@@ -135,28 +175,30 @@ def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column
 
 
 def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
+    hybrids = _hybrids(rows, scores, column)
+    if hybrids is None:
+        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+    repeats = 1 if table.experiment == "pearson" else REPEATS  # a correlation needs no repetitions
+    (result,) = model_selection(hybrids, chosen_from=CHOSEN_FROM, repeats=repeats, undefined="nan")
+    return float(getattr(result, table.experiment)), result.reason or ""
+
+
+def _hybrids(rows: JudgedRows, scores: RowScores, column: Column) -> Hybrids | None:
+    """Make hybrids of a language pair, the same for all metrics; None if outputs are missing."""
     judged, langpair = rows.table, column.langpair
     official = judged.system_scores.get(langpair, {})
     chosen = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
     systems = {name: line for line, name in enumerate(dict.fromkeys(judged.system[row] for row in chosen))}
     segments = {name: number for number, name in enumerate(dict.fromkeys(judged.segment[row] for row in chosen))}
     if len(systems) < 2 or len(chosen) != len(systems) * len(segments):
-        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+        return None
     values, human = np.empty((2, len(systems), len(segments)))
     for row in chosen:
         system = judged.system[row]
         position = systems[system], segments[judged.segment[row]]
         values[position], human[position] = scores.oriented[row], official[system]
-    (result,) = hybrid_results(
-        {scores.name: _summed_counts(scores, langpair, systems, segments, judged) or values},
-        human,
-        mixed="two",
-        hybrids=HYBRIDS,
-        chosen_from=CHOSEN_FROM,
-        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no repetitions
-        undefined="nan",
-    )
-    return float(getattr(result, table.experiment)), result.reason or ""
+    made = _summed_counts(scores, langpair, systems, segments, judged) or values
+    return make_hybrids({scores.name: made}, human, hybrids=HYBRIDS, mixed="two")
 
 
 def _summed_counts(
@@ -199,7 +241,10 @@ def _scores(
     with_model: dict[str, Any] = {"model": run.model} | ({} if layer is None else {"layer": layer})
     failed: dict[str, list[str]] = {}
     for needs_model, rows_of_recipe in recipes.items():
-        for recipe, result in _scored(run, table, list(rows_of_recipe), with_model if needs_model else {}):
+        # Metrics of vectors share the encoding; the others share nothing, and a time limit keeps those that are done.
+        groups = [list(rows_of_recipe)] if needs_model else [[recipe] for recipe in rows_of_recipe]
+        options = with_model if needs_model else {}
+        for recipe, result in chain.from_iterable(_scored(run, table, group, options) for group in groups):
             for row in rows_of_recipe[recipe]:
                 if isinstance(result, Exception):
                     failed.setdefault(describe_error(result), []).append(row.name)
@@ -221,8 +266,8 @@ def _scored(
     except Exception as error:  # of any metric, also of a plug-in
         if run.stops(error):
             raise
-        if len(recipes) == 1:
-            yield recipes[0], error
+        if len(recipes) == 1 or isinstance(error, TimeLimitError):
+            yield from ((recipe, error) for recipe in recipes)
             return
         for recipe in recipes:
             yield from _scored(run, table, [recipe], options)
@@ -238,6 +283,10 @@ class PublishedRun(Run):
         self.model = request.model_name
         self._depth: int | None = None
         self._no_model = self.model == NO_MODEL
+        self.best: dict[str, list[str]] = {}
+        """Columns by row in which no other row is significantly better."""
+        self.draws: dict[tuple[str, str], NDArray[np.float64]] = {}
+        """Values in each resample by row and column."""
 
     def model_is_here(self) -> bool:
         """Whether the model can be loaded; checked once. If not, it is listed as missing, with the published ones."""
@@ -268,9 +317,32 @@ class PublishedRun(Run):
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
         """Build the table with these values, with or without empty columns."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
+        rows = self._with_tests(rows, columns)
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)
+
+    def _with_tests(self, rows: Sequence[ReproducedRow], columns: Sequence[Column]) -> list[ReproducedRow]:
+        """Add marks and intervals to the rows."""
+        intervals = average_intervals(columns, self.draws, [row.name for row in rows], scale=self.table.scale)
+        if self.best:
+            self.notes[
+                f"*: no other computed row is significantly better ({TESTS[self.table.test]}, p <= {ALPHA:g}); "
+                "bold in Markdown, HTML and LaTeX"
+            ] = None
+        if intervals:
+            self.notes[
+                f"95 % intervals: {RESAMPLES:,} resamples of segments within each language pair, seed {SEED}"
+            ] = None
+        order = {column.label: i for i, column in enumerate(columns)}
+        return [
+            replace(
+                row,
+                best=tuple(sorted(self.best.get(row.name, ()), key=order.__getitem__)),
+                intervals={label: value for (name, label), value in intervals.items() if name == row.name},
+            )
+            for row in rows
+        ]
 
     def model_row(self, row: TableRow, columns: Sequence[Column], values: Values) -> ReproducedRow:
         """Build a row with its averages and the reason for differences."""
@@ -327,4 +399,6 @@ class PublishedRun(Run):
             reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not agreement):
             reasons.append(row.note)
+        if self.table.reason and not agreement:
+            reasons.append(self.table.reason)
         return "; ".join(reasons)

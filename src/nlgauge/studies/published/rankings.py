@@ -93,6 +93,7 @@ class RankingRun(Run):
         self.frames = [frames for frames in self.table.frames if not frames.card or frames.card in selected]
         self.values: dict[tuple[str, str], float] = {}
         self.reasons: dict[str, str] = {}
+        self.beyond: dict[str, tuple[str, ...]] = {}
 
     def add(self, row: TableRow, values: Iterable[float], reason: str = "") -> None:
         """Add a row in column order, without undefined values; counts stay integers."""
@@ -126,7 +127,8 @@ class RankingRun(Run):
         if not row.computed or row.name not in self.reasons:
             return self.row(row, ours, row.note or NOT_COMPUTED)
         agreement = agrees(cells_of(row, self.table.columns, ours).values(), self.table.decimals)
-        return self.row(row, ours, "; ".join(filter(None, [agreement, self.reasons[row.name], row.note])))
+        reason = "; ".join(filter(None, [agreement, self.reasons[row.name], row.note]))
+        return self.row(row, ours, reason, beyond=self.beyond.get(row.name, ()))
 
 
 def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
@@ -178,25 +180,27 @@ def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
                 [float(getattr(parts[pair], kind)[i]) for i in range(len(MEASURES)) for pair in PAIRS]
                 for kind in ("values", "errors")
             )
-            run.add(
-                row, values, "all rows" if run.options.full else _describe_distance(row, run.labels, values, errors)
-            )
+            if run.options.full or not any(errors):
+                run.add(row, values, "all rows" if run.options.full else "other draws")
+                continue
+            near = _near_print(row, run.labels, values, errors)
+            run.beyond[row.name] = tuple(label for label, is_near in near.items() if not is_near)
+            run.add(row, values, f"other draws, {sum(near.values())} of {len(near)} within two standard errors")
 
 
-def _describe_distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
-    """Describe how many cells are within two standard errors of the published values."""
-    if not any(errors):
-        return "other draws"
+def _near_print(
+    row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]
+) -> dict[str, bool]:
+    """Whether a value is within two standard errors of the published one, by column."""
     printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
         printed = [printed[i + (1, -1, 0)[i % 3]] for i in range(len(printed))]
-    near = [
+    return {
         # Published values are rounded to hundredths.
-        abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
-        for ours, theirs, error in zip(values, printed, errors, strict=True)
+        label: abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
+        for label, ours, theirs, error in zip(labels, values, printed, errors, strict=True)
         if math.isfinite(ours)
-    ]
-    return f"other draws, {sum(near)} of {len(near)} within two standard errors"
+    }
 
 
 def _by_metric(run: RankingRun, sets: Sequence[FrameSet]) -> None:
@@ -323,14 +327,14 @@ def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
     if fit is None:
         return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
     ours: dict[str, float] = {}
-    spread = []
+    spread: dict[str, float] = {}
     for column in run.table.questions:
         with run.or_missing(f"value of {row.name}, {column.label}"):
             setup, seed = Setup(**column.setup), run.request.rankings.seed
             shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
             ours[column.label] = float(shares.mean())
-            spread.append(float(shares.std(ddof=1)) if len(shares) > 1 else 0.0)
-    deviation = f"standard deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
+            spread[column.label] = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread else NOT_COMPUTED
     return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
 
 

@@ -166,7 +166,8 @@ def _regression_row(table: PaperTable, row: TableRow, surrogates: _Surrogates) -
     reason = "as published, truncated"
     if deviating:
         reason += f", except {', '.join(deviating)}" + (f": {row.note}" if row.note else "")
-    return ReproducedRow(row.name, cells, f"released: {row.released}", reason)
+    beyond = () if row.note else tuple(deviating)
+    return ReproducedRow(row.name, cells, f"released: {row.released}", reason, beyond=beyond)
 
 
 def _agrees(label: str, cell: ReproducedCell) -> bool:
@@ -235,12 +236,17 @@ def _robustness_row(run: Run, row: TableRow, ours: Mapping[str, float]) -> Repro
         return run.row(row, ours, NOT_COMPUTED)
     cells = cells_of(row, run.table.columns, ours)
     reasons = [agrees(cells.values(), run.table.decimals), row.note]
+    beyond: list[str] = []
     if run.table.experiment == "gains" and not reasons[0]:
-        differences = [cell.difference for cell in cells.values() if cell.difference is not None]
+        differences = {label: cell.difference for label, cell in cells.items() if cell.difference is not None}
         # The paper has whole points: compare after rounding.
-        near = sum(abs(round(difference)) <= _NEAR for difference in differences)
-        reasons.insert(0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded")
-    return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores")
+        far = [label for label, difference in differences.items() if abs(round(difference)) > _NEAR]
+        near = len(differences) - len(far)
+        reasons.insert(
+            0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded; on matched rows only"
+        )
+        beyond = [] if row.note else far
+    return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores", beyond=beyond)
 
 
 def _overlaps(run: Run, tables: _Tables) -> dict[str, _Values]:

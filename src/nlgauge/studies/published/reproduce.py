@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
+from nlgauge.core.kinds import Flag, Folder, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import select_known
@@ -87,6 +87,9 @@ class ReproduceOptions(OptionSet):
         InputFile(),
         help="word vectors (GloVe, word2vec, Dep2Vec) for rows of word2vec, YiSi-1, ROUGE-WE and entities",
     )
+    intervals: bool = option(
+        False, Flag(), help="95 % intervals of values over segments, and of their averages over language pairs"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,14 +119,14 @@ class _Kind(NamedTuple):
     """Options that its tables do not accept."""
 
 
-_NO_TEXTS = ("model", "layer", "langpairs", "levels", "study")
+_NO_TEXTS = ("model", "layer", "langpairs", "levels", "study", "intervals")
 KINDS: Mapping[str, _Kind] = {
     "agreement": _Kind("agreement.compute_agreement", refused=("rankings", "study")),
-    "hybrids": _Kind("agreement.compute_agreement", refused=("rankings", "study")),
-    "sensitivity": _Kind("sensitivity.compute_study", refused=("rankings",)),
+    "hybrids": _Kind("agreement.compute_agreement", "a table on hybrid systems", ("rankings", "study", "intervals")),
+    "sensitivity": _Kind("sensitivity.compute_study", "a sensitivity study", ("rankings", "intervals")),
     "features": _Kind("released.compute_features", "a table on features of texts", ("rankings", *_NO_TEXTS)),
     "regression": _Kind(
-        "released.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study")
+        "released.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study", "intervals")
     ),
     "robustness": _Kind("released.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
@@ -191,7 +194,8 @@ def _check_word_vectors(request: Request) -> None:
 def _check_accepted(request: Request, kind: _Kind) -> None:
     """Raise RecipeError for options that this kind of table does not accept."""
     for name in kind.refused:
-        if getattr(request, name) in (None, StudyInputs(), RankingOptions()):
+        value = getattr(request, name)
+        if value is False or value in (None, StudyInputs(), RankingOptions()):
             continue
         descriptions = {
             "study": "options of sensitivity studies",

@@ -167,6 +167,10 @@ class PaperTable:
     absolute: bool = False
     """Whether the paper has absolute values; ours have signs and are compared without."""
     notes: tuple[str, ...] = ()
+    reason: str = ""
+    """Why every row can differ from print, such as other human scores."""
+    test: Literal["", "williams", "bootstrap"] = ""
+    """Test by which the paper bolds rows that no other row outperforms; empty if it does not test."""
     unavailable: str = ""
     """Data without a loader, and its source."""
     default_model: str = "minilm"
