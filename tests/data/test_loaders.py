@@ -698,3 +698,28 @@ def test_search_stops_in_a_huge_folder(tmp_path: Path, monkeypatch: pytest.Monke
         InputError, match=r"no file named like 'DA-seglevel\.csv' among the first 20; give the data set's own"
     ):
         load("wmt17", tmp_path)
+
+
+def test_labelled_pairs_of_paws_and_qqp(tmp_path: Path) -> None:
+    paws = ("id\tsentence1\tsentence2\tlabel", '1\tA "b" c .\tC "b" a .\t0', "2\tA b .\tB , a .\t1")
+    write(tmp_path / "explain/paws_test.tsv", *paws)
+    table = load("paws-wiki", tmp_path)
+    assert (table.name, table.segment, table.gold().tolist()) == ("paws-wiki", ("1", "2"), [0.0, 1.0])
+    assert table.hypothesis == ('C "b" a .', "B , a .")
+    assert table.references == (('A "b" c .',), ("A b .",))
+    # GLUE's copy of QQP, with quotes around some texts; the generator of PAWS-QQP writes byte strings.
+    qqp = ("id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate", '7\t1\t2\t"Is ""x"" y?"\tWhy?\t1')
+    write(tmp_path / "QQP/dev.tsv", *qqp)
+    assert load("qqp", tmp_path).references == (('"Is ""x"" y?"',),)
+    assert load("qqp", tmp_path, unquote=True).references == (('Is "x" y?',),)
+    literal = r"1" + '\tb\'Caf\\xc3\\xa9 "A" ?\'\tb"What\'s B ?"\t0'
+    write(tmp_path / "paws_qqp/dev_and_test.tsv", "id\tsentence1\tsentence2\tlabel", literal)
+    table = load("paws-qqp", tmp_path)
+    assert (table.hypothesis, table.references) == (("What's B ?",), (('Café "A" ?',),))
+    assert table.notes == ("1 pairs with sentences like b'...', which were decoded",)
+    write(tmp_path / "other.tsv", "id\tfirst\tsecond\tlabel", "1\ta\tb\t0")
+    with pytest.raises(FileFormatError, match="sentence1"):
+        load("paws-wiki", tmp_path / "other.tsv")
+    write(tmp_path / "other.tsv", "id\tsentence1\tsentence2\tlabel", "1\ta\tb\t2")
+    with pytest.raises(FileFormatError, match="a whole number from 0 to 1"):
+        load("paws-wiki", tmp_path / "other.tsv")

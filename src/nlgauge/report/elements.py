@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlgauge.io.table import Table
 
 
-_VOID = frozenset({"br", "circle", "line", "path", "rect"})
+_VOID = frozenset({"br", "circle", "img", "line", "meta", "path", "rect"})
 
 
 class Html(str):

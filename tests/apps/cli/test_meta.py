@@ -172,7 +172,7 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
         (["--documents"], 1, "has no document ids"),
         (["--documents", "--document-ids", ids], 2, "--documents cannot be combined with --document-ids"),
         (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
-        (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is resampled"),
+        (["--document-ids", ids, "--agreement", "differences", "--level", "topic"], 2, "nothing is resampled"),
     ):
         assert main([*command, *more]) == status
         assert word in capsys.readouterr().err
@@ -212,3 +212,53 @@ def test_metric_that_cannot_be_computed_at_all_is_an_error(own: Path, capsys: py
 def test_seed_of_the_draws_is_said_beside_soft_accuracy(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command(own, "--level", "system", "--agreement", "spa", "--seed", "4")) == 0
     assert "p-values from 100 resamples, seed 4" in capsys.readouterr().out
+
+
+def test_metrics_next_to_each_other(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = ["--set", "released=first,second", "--released", "first", "second", "-m", "chrf", "-q", "--between"]
+    command = ["study", "meta", "--data", "custom", "--at", str(judged), *columns]
+    folder = judged.parent
+    files = ["--plot", str(folder / "f.svg"), "--report", str(folder / "r.html")]
+    assert main([*command, "--pair", "first", "second", "--most", "1", "--show", "scatter", *files]) == 0
+    text = capsys.readouterr().out
+    assert "judged.tsv, und: Pearson's r of scores, 36 judged outputs" in text
+    assert "largest differences of rank between first and second" in text
+    assert "sentinel" not in text
+    assert "<svg" in (folder / "f.svg").read_text()
+    assert "data:image/png" in (folder / "r.html").read_text()
+    assert main([*command, "--agreement", "kendall", "-f", "tsv"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[3:6] == ["first", "second", "value"]
+    assert len(rows) == 16
+    for more, word in (
+        (["--agreement", "auc"], "--between needs --agreement pearson, spearman, kendall, got 'auc'"),
+        (["--pair", "first", "secnd"], "--pair names 'secnd'; did you mean 'second'?"),
+        (["--test", "none"], "--test has no effect with --between"),
+    ):
+        assert main([*command, *more]) == 2
+        assert word in capsys.readouterr().err
+    assert main([*command[:-1], "--most", "3"]) == 2
+    assert "--most works only with --between" in capsys.readouterr().err
+
+
+def test_relative_rankings_of_a_wmt_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def write(name: str, *lines: str) -> None:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+
+    write("references/newstest2018-csen-ref.en", *["the cat sat on the mat"] * 12)
+    write("system-outputs/cs-en/newstest2018.A.1.cs-en", *["the cat sat on the mat"] * 12)
+    write("system-outputs/cs-en/newstest2018.B.2.cs-en", *["a dog"] * 12)
+    command = ["study", "meta", "--data", "wmt18", "--at", str(tmp_path), "-m", "chrf", "--agreement", "darr"]
+    command += ["-q", "--no-sentinels", "--set", "detokenise=no"]
+    assert main(command) == 1
+    assert "needs the relative rankings RR-seglevel.csv" in capsys.readouterr().err
+    pairs = [f"cs-en newstest2018 {line} A.1 B.2" for line in range(1, 12)] + ["cs-en newstest2018 12 B.2 A.1"]
+    write("RR-seglevel.csv", "LP DATA SID BETTER WORSE", *pairs)
+    assert main([*command, "-f", "json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    cell = table["metrics"][0]["by_langpair"]["cs-en"]
+    assert cell["value"] == pytest.approx(10 / 12), "11 of 12 pairs right"
+    assert cell["count"] == 12
+    assert cell["low"] < cell["value"] < cell["high"] <= 1
+    assert table["criterion"] == "relative rankings"

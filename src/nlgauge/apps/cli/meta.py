@@ -22,24 +22,29 @@ from nlgauge.apps.cli.common import (
     run_flags,
     run_options,
     scoring_flags,
+    write_figure,
     write_output,
     write_result,
 )
 from nlgauge.apps.cli.compare import ScoreFiles, score_columns, score_file_flags
-from nlgauge.apps.cli.datasets import data_flags, load_data, with_documents
-from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options
-from nlgauge.core.kinds import Choice, Flag, Many, Text
+from nlgauge.apps.cli.datasets import data_flags, data_folder, load_data, with_documents
+from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options, refuse_flags
+from nlgauge.core.kinds import Choice, Flag, Many, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score_table import load_scores
-from nlgauge.data.cards import find_data_card
-from nlgauge.data.judgements import JudgementTable, document_table
-from nlgauge.errors import RecipeError
+from nlgauge.data.cards import find_data_card, locate
+from nlgauge.data.judgements import JudgementTable, RankedPairs, document_table
+from nlgauge.data.loaders.wmt import load_wmt_rankings
+from nlgauge.errors import FileFormatError, InputError, RecipeError, did_you_mean
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
+from nlgauge.studies.meta.between import HUMAN, BetweenOptions, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
-from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
+from nlgauge.studies.meta.levels import AGGREGATES
+from nlgauge.studies.meta.pairwise import derive_pairs, ranked_rows
+from nlgauge.studies.meta.questions import AGREEMENTS, CORRELATIONS, LEVELS, Question, Significance, check_question
 from nlgauge.studies.meta.row_scores import ScoredJudgements, imported_rows, released_rows, sentinels_of
 from nlgauge.studies.meta.score_judgements import TuneOptions, score_judgements, tune_layer
 
@@ -55,14 +60,21 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="measures (acc-eq, spa: pairwise accuracy, strict and soft; differences: within segments)",
+        help="measures (acc-eq, spa: pairwise accuracy, strict and soft; differences: within segments; darr: "
+        "WMT's tau of pairs)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
-        "mean", Choice("mean", "median"), help="how segment scores are aggregated to a system score", hidden=True
+        "mean", Choice(*AGGREGATES), help="how segment scores become a system score (bt: Bradley-Terry)", hidden=True
     )
     released: tuple[str, ...] = option(
         (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
+    )
+    between: bool = option(
+        False, Flag(), help="compare metrics with each other too: correlation matrix, distributions, disagreements"
+    )
+    report: str | None = option(
+        None, OutputFile(), help="HTML report in one file, with all figures", needs="between", metavar="FILE"
     )
     no_sentinels: bool = option(
         False, Flag(), help="leave out the baseline rows: length, chance and copying", hidden=True
@@ -79,11 +91,15 @@ def _meta(args: argparse.Namespace) -> int:
     significance = read_options(args, Significance, {"documents": documents})
     if args.metric:
         check_metrics(args)
-    table = _table(args, card)
+    if args.between:
+        return _relate(args, card)
+    table, pairs = _table(args, card), None
+    if "darr" in args.agreement:
+        table, pairs = _ranked(args, card, table)
     question = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     for agreement in args.agreement:  # refuse unanswerable questions before scoring
         checked = Question(agreement=agreement, **question)
-        check_question(checked, table, documents=significance.documents)
+        check_question(checked, table, pairs=pairs, documents=significance.documents)
         significance.resolved(checked)
     names = args.released or ([] if card.texts or args.scores else table.released)
     scored = _score(args, table, names, undefined="nan")
@@ -91,6 +107,7 @@ def _meta(args: argparse.Namespace) -> int:
     if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     how: dict[str, Any] = {"significance": significance, "undefined": "nan", "progress": not args.quiet, **question}
+    how["pairs"] = pairs
     results = [evaluate(scored, agreement=agreement, **how) for agreement in args.agreement]
     write_result(Agreements(tuple(results)), args)
     values = [cell.value for result in results for name in metrics for cell in result.cells[name].values()]
@@ -98,6 +115,36 @@ def _meta(args: argparse.Namespace) -> int:
         msg = f"nlgauge: no agreement could be computed for {table.name}; see the notes below the tables"
         print(msg, file=sys.stderr)
         return 1
+    return 0
+
+
+def _relate(args: argparse.Namespace, card: DataCard) -> int:
+    """Compare metrics with each other and with human scores."""
+    refuse_flags(
+        args,
+        (*Significance.options(), "document_ids"),
+        "has no effect with --between, which tests nothing; leave it out",
+    )
+    options = {name: getattr(args, name) for name in BetweenOptions.options() if hasattr(args, name)}
+    wrong = [kind for kind in args.agreement if kind not in CORRELATIONS]
+    if wrong:
+        msg = f"--between needs --agreement {', '.join(CORRELATIONS)}, got {wrong[0]!r}"
+        raise RecipeError(msg)
+    table = _table(args, card)
+    check_question(Question(level=args.level, criterion=args.criterion, aggregate=args.aggregate), table)
+    names = args.released or ([] if card.texts or args.scores else table.released)
+    known = (HUMAN, *(args.metric or ()), *names)
+    for name in () if args.scores else args.pair:  # refuse a misspelt name before scoring
+        if name not in known:
+            msg = f"--pair names {name!r}{did_you_mean(name, known)}; the scores are {', '.join(known)}"
+            raise RecipeError(msg)
+    scored = _score(args, table, names, undefined="nan")
+    result = relate_metrics(scored, **options)
+    write_result(result, args)
+    if args.report:
+        from nlgauge.report.relations import write_relations
+
+        write_figure(args.report, lambda path: write_relations(path, result))
     return 0
 
 
@@ -120,12 +167,34 @@ def _score(
 
 def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
     """Load the data; at document level, rows are documents."""
-    more = {"level": "system"} if args.level == "system" and "level" in card.options else {}
+    every_output = args.level == "system" or "darr" in getattr(args, "agreement", ())
+    more = {"level": "system"} if every_output and "level" in card.options else {}
     joined = args.level == "document" and "unit" in card.options and args.document_ids is None
     table = with_documents(load_data(args, **more, **({"unit": "document"} if joined else {})), args)
     if args.level != "document" or joined or (table.document is None and card.whole_texts):
         return table
     return document_table(table)
+
+
+def _ranked(args: argparse.Namespace, card: DataCard, table: JudgementTable) -> tuple[JudgementTable, RankedPairs]:
+    """Human judgements of agreement `darr`: relative rankings of a WMT package, else pairs of raw assessments."""
+    if "year" not in card.fixed or "level" not in card.options:
+        return table, derive_pairs(table, args.criterion)
+    folder = Path(data_folder(args, card.name))
+    try:
+        pairs = load_wmt_rankings(
+            locate(card, folder) or folder, year=card.fixed["year"], langpairs=args.langpairs or None
+        )
+    except FileFormatError:
+        raise
+    except InputError as error:
+        msg = (
+            f"agreement 'darr' needs the relative rankings RR-seglevel.csv of the metrics package "
+            f"({card.published}); the assessments that come with it are standardised or averaged, so no pairs can be "
+            f"derived from them ({error})"
+        )
+        raise InputError(msg) from error
+    return ranked_rows(table, pairs), pairs
 
 
 def _norms(args: argparse.Namespace) -> int:
@@ -160,6 +229,9 @@ def _search(args: argparse.Namespace) -> EnsembleSearch:
     return search_ensembles(scored.oriented, gold, table.langpair, table.segment, data=table.name, **options)
 
 
+#: Options of `--between`; the others are those of agreement.
+_BETWEEN = ("show", "pair", "quality", "most")
+
 COMMANDS = {
     "study meta": Command(
         run=_meta,
@@ -168,15 +240,22 @@ COMMANDS = {
             *scoring_flags("bertscore"),
             score_file_flags(),
             Flags(MetaOptions, "agreement"),
+            Flags(
+                BetweenOptions,
+                BetweenOptions.called,
+                only=_BETWEEN,
+                change={name: {"needs": "between"} for name in _BETWEEN},
+            ),
             Flags(Significance, "significance", without=["documents"]),
             Flags(DocumentOptions, "significance", without=["unit"]),
-            output_flags(3, plot="figure of bars with intervals: .png, .svg or .pdf"),
+            output_flags(3, plot="figure of bars with intervals, or of --show: .png, .svg or .pdf"),
         ),
         description="Correlate metrics with the human judgements of a data set.",
         examples="""\
   nlgauge study meta --data wmt17 --at DATA -m bertscore moverscore
   nlgauge study meta --data mt-metrics-eval --at mt-metrics-eval-v2/wmt20
   nlgauge study meta --data custom --at mine.tsv --set human=adequacy
+  nlgauge study meta --data wmt17 --at DATA -m bertscore bleu --between --show scatter --plot scatter.png
 """,
     ),
     "study tune-layer": Command(

@@ -35,7 +35,9 @@ outputs (the pyramid scores of TAC) are one more frame. Higher is better for all
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -114,6 +116,59 @@ def load_paws(
             released={metric: row.number(metric) for metric in _PAWS_METRICS},
         )
     return build.table(Path(file).stem.removeprefix("out_"), default_criterion="paraphrase")
+
+
+#: Columns of labelled pairs, each with its names in PAWS and in QQP.
+_PAIR_COLUMNS = (("sentence1", "question1"), ("sentence2", "question2"), ("label", "is_duplicate"))
+
+
+def load_labelled_pairs(
+    path: Path, *, file: str, name: str = "", unquote: bool = False, langpairs: str | Iterable[str] | None = None
+) -> JudgementTable:
+    """Load labelled pairs of sentences in the layout of PAWS or QQP; gold is `paraphrase`, 1 or 0.
+
+    The first sentence is the reference, the second the hypothesis; a segment's id is that of the file. PAWS-QQP is
+    generated with sentences like `b'...'`, which become their text. `unquote=True` reads the file as CSV between
+    tabs, for copies of QQP with quotes around texts.
+    """
+    select_known(langpairs, ["en"], "labelled pairs: language")
+    place = need_file(path, file)
+    rows = list(read_csv(place, separator="\t") if unquote else read_tsv(place))
+    columns = list(rows[0].values) if rows else []
+    chosen = [next((name for name in names if name in columns), names[0]) for names in _PAIR_COLUMNS]
+    check_header(columns, ["id", *chosen], str(place))
+    first, second, label = chosen
+    build = TableBuilder()
+    literals = 0
+    for row in rows:
+        sentences = [row.text(first), row.text(second)]
+        texts = [_text_of_literal(text) for text in sentences]
+        literals += texts != sentences
+        build.add(
+            row,
+            segment=row.label("id"),
+            langpair="en",
+            hypothesis=texts[1],
+            references=(texts[0],),
+            human={"paraphrase": float(row.integer(label, low=0, high=1))},
+        )
+    notes = (f"{literals} pairs with sentences like b'...', which were decoded",) if literals else ()
+    return build.table(name or place.stem, default_criterion="paraphrase", notes=notes)
+
+
+def _text_of_literal(text: str) -> str:
+    r"""Decode a Python byte string; return other texts unchanged.
+
+    >>> _text_of_literal(r"b'a caf\xc3\xa9'"), _text_of_literal("b or c")
+    ('a café', 'b or c')
+    """
+    if not re.fullmatch(r"b(['\"]).*\1", text, re.DOTALL):
+        return text
+    try:
+        literal = ast.literal_eval(text)
+        return literal.decode("utf-8") if isinstance(literal, bytes) else text
+    except (SyntaxError, ValueError):
+        return text
 
 
 def load_custom(

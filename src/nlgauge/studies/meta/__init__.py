@@ -1,5 +1,6 @@
 """Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
+from nlgauge.studies.meta.between import BetweenOptions, MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, MetricAgreement, evaluate
 from nlgauge.studies.meta.levels import (
     HybridResult,
@@ -16,6 +17,7 @@ from nlgauge.studies.meta.pairwise import (
     DifferenceCorrelation,
     SoftAccuracy,
     TieAccuracy,
+    derive_pairs,
     pairwise_difference_pearson,
     pairwise_p_values,
     preference_tau,
@@ -60,6 +62,7 @@ __all__ = [
     "AgreementCell",
     "AgreementTable",
     "Agreements",
+    "BetweenOptions",
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",
@@ -68,6 +71,7 @@ __all__ = [
     "LevelCorrelation",
     "MetricAgreement",
     "MetricComparison",
+    "MetricRelations",
     "Question",
     "RowScores",
     "ScoredJudgements",
@@ -81,6 +85,7 @@ __all__ = [
     "check_question",
     "compare_metrics",
     "compare_tie_accuracies",
+    "derive_pairs",
     "evaluate",
     "given_rows",
     "grouped_level",
@@ -91,6 +96,7 @@ __all__ = [
     "pairwise_difference_pearson",
     "pairwise_p_values",
     "preference_tau",
+    "relate_metrics",
     "released_rows",
     "score_judgements",
     "segment_level",

@@ -9,10 +9,12 @@
               differences                         Pearson of differences within an item (topic level)
               spa                                 soft pairwise accuracy (system level)
               auc                                 area under the ROC curve (segment level; gold is 0 or 1)
+    darr                                WMT's tau of ranked pairs of outputs (segment level)
 
 The average over language pairs is unweighted, as published. A mark shows the metrics that no other metric beats
 significantly. Fewer than ten rows, topics or systems are too few for intervals and tests. Outputs of one document
-are not independent; `Significance(documents=True)` resamples whole documents instead of rows or topics.
+are not independent; `Significance(documents=True)` resamples whole documents instead of rows or topics. Ranked pairs
+of a segment are resampled together.
 
 A table is written as
 
@@ -28,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -36,16 +39,20 @@ import numpy as np
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import Progress
 from nlgauge.core.short_signature import format_signature
+from nlgauge.data.judgements import RankedPairs
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.io.canvas import series_styles
 from nlgauge.io.table import Cell, Marked, Table, format_count
-from nlgauge.stats.correlation import Undefined, bootstrap_correlations, correlate
+from nlgauge.stats.correlation import CorrelationDraws, Undefined, bootstrap_correlations, correlate
+from nlgauge.stats.counted_bootstrap import bootstrap_auc, bootstrap_tau
 from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.meta.levels import Matrix
+from nlgauge.studies.meta.pairwise import MARGIN, derive_pairs
 from nlgauge.studies.meta.questions import (
     CORRELATIONS,
+    COUNTED,
     AgreementCell,
     Judgements,
     Question,
@@ -53,7 +60,7 @@ from nlgauge.studies.meta.questions import (
     check_question,
     judgements,
 )
-from nlgauge.studies.meta.ranks import compare_metrics, compare_tie_accuracies, small_products
+from nlgauge.studies.meta.ranks import compare_metrics, compare_tie_accuracies, rank_metrics, small_products
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements
 
 _TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
@@ -67,7 +74,11 @@ _NAMES = {
     "differences": ("Pearson's r of differences within an item", "r of differences"),
     "spa": ("soft pairwise accuracy", "SPA"),
     "auc": ("area under the ROC curve", "AUC"),
+    "darr": ("WMT's Kendall-like tau of ranked pairs (DArr)", "\u03c4 of pairs"),
 }
+
+#: What a system's score is, for notes.
+_AGGREGATED = {"median": "median of its segments", "bt": "Bradley-Terry strength over its segments"}
 
 
 @dataclass(frozen=True)
@@ -218,7 +229,7 @@ def _grid(result: AgreementTable, form: str) -> Table:
             cells.append(averages[name] if math.isfinite(averages[name]) else None)
         rows.append(cells)
     if rows:
-        what = "pairs" if result.agreement in ("acc-eq", "differences", "spa") else "systems"
+        what = "pairs" if result.agreement in ("acc-eq", "differences", "spa", "darr") else "systems"
         what = what if what == "pairs" or result.level == "system" else "judgements"
         rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
     caption = f"{result.data}: {_NAMES[result.agreement][0]} with {result.criterion}, {result.level} level"
@@ -290,6 +301,9 @@ def _caption(result: AgreementTable) -> str:
     return "; ".join([*what, *few]) + "."
 
 
+#: Human judgements without a name: of systems, and ranked pairs.
+_UNNAMED = ("official system scores", "relative rankings")
+
 #: Fewest rows, topics or systems for an interval or a test.
 LEAST_ITEMS = 10
 
@@ -300,7 +314,8 @@ def evaluate(
     level: Literal["segment", "document", "topic", "system"] = "segment",
     agreement: str = "pearson",
     criterion: str | None = None,
-    aggregate: Literal["mean", "median"] = "mean",
+    aggregate: Literal["mean", "median", "bt"] = "mean",
+    pairs: RankedPairs | None = None,
     significance: Significance | None = None,
     undefined: Undefined = "raise",
     progress: bool = False,
@@ -308,21 +323,31 @@ def evaluate(
     """Compute the agreement of each metric with human judgements, with intervals and significance.
 
     If an agreement cannot be computed, its cell is nan and its note contains the reason. If all cells are nan, the
-    first error is raised; `undefined="nan"` returns the table instead. `progress` shows a progress bar on stderr
-    while metrics are tested against each other.
+    first error is raised; `undefined="nan"` returns the table instead. `pairs` are the human judgements of agreement
+    `darr`; without them they are derived from raw direct assessments (`derive_pairs`). `progress` shows a progress
+    bar on stderr while metrics are tested against each other.
     """
     table = scored.table
     question = Question(level=level, agreement=agreement, criterion=criterion, aggregate=aggregate)
     significance = significance or Significance()
-    check_question(question, table, documents=significance.documents)
+    derived = question.ranked and pairs is None
+    if question.ranked and pairs is None:
+        pairs = derive_pairs(table, criterion)
+    check_question(question, table, pairs=pairs, documents=significance.documents)
     significance = significance.resolved(question)
     unit = "document" if significance.documents else question.unit
     cells: dict[str, dict[str, AgreementCell]] = {name: {} for name in scored.names}
     notes = list(table.notes)
+    if aggregate in _AGGREGATED:
+        notes.append(f"score of a system: {_AGGREGATED[aggregate]}")
+    if derived:
+        notes.append(
+            f"pairs: outputs of a segment that differ by {MARGIN:g} points or more; a metric tie is an error"
+        )
     errors: list[NlgaugeError] = []
     for number, langpair in enumerate(table.langpairs, start=1):
         try:
-            gold = judgements(question, table, langpair, documents=significance.documents)
+            gold = judgements(question, table, langpair, documents=significance.documents, pairs=pairs)
         except NlgaugeError as error:
             for name in scored.names:
                 cells[name][langpair] = AgreementCell(float("nan"), note=str(error))
@@ -353,7 +378,7 @@ def evaluate(
         raise errors[0]
     return AgreementTable(
         table.name,
-        criterion or table.default_criterion or "official system scores",
+        criterion or table.default_criterion or _UNNAMED[question.ranked],
         level,
         agreement,
         table.langpairs,
@@ -374,6 +399,12 @@ def _add_significance(
     """Add intervals to the cells of metrics that have a value, and ranks if metrics are tested."""
     question = gold.question
     scores = {metric.name: gold.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)}
+    drawn = None
+    if question.agreement in COUNTED and scores:
+        drawn = _counted_draws(scores, gold, significance)
+        for number, name in enumerate(scores):
+            interval = drawn.interval(number)
+            cells[name] = replace(cells[name], low=interval.low, high=interval.high)
     if question.agreement in CORRELATIONS:
         draw = _topic_intervals if question.level == "topic" else _intervals
         for name, (low, high) in draw(scores, gold, significance, progress).items():
@@ -381,7 +412,14 @@ def _add_significance(
     if significance.test == "none" or len(scores) < 2:
         return
     common: dict[str, Any] = {"documents": gold.documents, **significance.pairs}
-    if question.agreement == "acc-eq":
+    if drawn is not None:
+        order = sorted(range(len(scores)), key=lambda number: -drawn.observed[number])
+        p_values = np.full((len(order), len(order)), np.nan)
+        for i, j in combinations(range(len(order)), 2):
+            p_values[i, j] = drawn.difference(order[i], order[j]).p_value
+        values = {list(scores)[number]: float(drawn.observed[number]) for number in order}
+        compared = rank_metrics(values, p_values, significance.alpha, significance.correction)
+    elif question.agreement == "acc-eq":
         compared = compare_tie_accuracies(scores, gold.human, **common).comparison
     else:
         common |= {"kind": question.agreement, "test": significance.test, "undefined": "leave out"}
@@ -392,6 +430,17 @@ def _add_significance(
             compared = compare_metrics(scores, gold.human, level=level, advance=advance, **common)
     for name, unbeaten, rank in zip(compared.names, compared.unbeaten, compared.ranks, strict=True):
         cells[name] = replace(cells[name], unbeaten=unbeaten, rank=rank)
+
+
+def _counted_draws(scores: Mapping[str, Matrix], gold: Judgements, significance: Significance) -> CorrelationDraws:
+    """AUC or tau of all metrics on the same resamples."""
+    human = gold.human
+    judged = ~np.isnan(human)
+    values = np.stack([matrix[judged] for matrix in scores.values()])
+    if gold.documents is not None and gold.pairs is not None:
+        return bootstrap_tau(values, gold.documents, **significance.draws)
+    clusters = None if gold.documents is None else gold.documents[judged[0]]
+    return bootstrap_auc(values, human[judged], clusters=clusters, **significance.draws)
 
 
 def _intervals(

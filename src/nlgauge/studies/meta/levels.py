@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -42,8 +43,37 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 #: Turns a matrix of systems x segments (nan = ignore) into one number per system.
 Aggregate: TypeAlias = Callable[[Matrix], ArrayLike]
+
+
+def bradley_terry_strengths(table: Matrix) -> Vector:
+    """Strengths of systems as in `nlgauge compare`: they sum to 1, and a tie is half a win for both.
+
+    Two systems are compared on the segments that have scores of both (nan = ignore).
+
+    >>> bradley_terry_strengths(np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])).round(4).tolist()
+    [0.75, 0.25]
+    """
+    from nlgauge.studies.compare.rankings import win_counts
+    from nlgauge.studies.compare.strengths import bradley_terry
+
+    scored = np.isfinite(table)
+    if scored.all():
+        return np.asarray(bradley_terry(win_counts(table.T)).strengths)
+    wins = np.zeros((len(table), len(table)))
+    for first, second in combinations(range(len(table)), 2):
+        both = scored[first] & scored[second]
+        if both.any():
+            counts = win_counts(table[np.ix_([first, second], both)].T)
+            wins[first, second], wins[second, first] = counts[0, 1], counts[1, 0]
+    return np.asarray(bradley_terry(wins).strengths)
+
+
 AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
-    {"mean": lambda table: np.nanmean(table, axis=1), "median": lambda table: np.nanmedian(table, axis=1)}
+    {
+        "mean": lambda table: np.nanmean(table, axis=1),
+        "median": lambda table: np.nanmedian(table, axis=1),
+        "bt": bradley_terry_strengths,
+    }
 )
 
 
@@ -141,8 +171,8 @@ def system_level(
     """Correlation of one number per system.
 
     `human` is one number per system (the official score, or nan) or systems x segments, which is averaged over
-    judged outputs. The metric's scores are aggregated by `aggregate` ("mean", "median" or a function of the matrix),
-    by default over all segments: more scores, less noise (Deutsch et al. 2022).
+    judged outputs. The metric's scores are aggregated by `aggregate` ("mean", "median", "bt" or a function of the
+    matrix), by default over all segments: more scores, less noise (Deutsch et al. 2022).
     """
     ours, gold, dropped = system_vectors(scores, human, aggregate=aggregate, on=on, name=name)
     result = correlate(ours, gold, kind=kind, undefined="nan")

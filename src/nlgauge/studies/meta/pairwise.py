@@ -298,11 +298,16 @@ def _centre(table: Matrix, judged: Mask) -> Matrix:
     return np.where(judged, above - mean, 0.0)
 
 
+#: Scale of raw direct assessments, and the smallest difference that WMT counts as a preference.
+_SCALE = (0.0, 100.0)
+MARGIN = 25.0
+
+
 def preference_tau(
     scores: ArrayLike,
     human: ArrayLike,
     *,
-    margin: float = 25.0,
+    margin: float = MARGIN,
     ties: Ties = "discordant",
     undefined: Undefined = "raise",
     name: str = "metric",
@@ -337,12 +342,65 @@ def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
     return table.take([row for row, key in enumerate(outputs) if key in paired])
 
 
-def ranking_tau(table: JudgementTable, oriented: Vector, pairs: RankedPairs, langpair: str) -> RelativeRanking:
-    """WMT's tau of oriented scores of rows on the ranked pairs of one language pair."""
-    by_output = dict(zip(zip(table.langpair, table.system, table.segment, strict=True), oriented, strict=True))
-    rows = [row for row, pair in enumerate(pairs.langpair) if pair == langpair]
-    better, worse = (
-        [by_output.get((langpair, systems[row], pairs.segment[row]), np.nan) for row in rows]
-        for systems in (pairs.better, pairs.worse)
+def pair_rows(table: JudgementTable, pairs: RankedPairs, langpair: str) -> NDArray[np.intp]:
+    """Rows of the better and the worse output of each ranked pair of a language pair: 2 x pairs.
+
+    A pair with an output that the table lacks is an error.
+    """
+    keys = zip(table.langpair, table.system, table.segment, strict=True)
+    row_of = {key: row for row, key in enumerate(keys)}
+    chosen = [number for number, pair in enumerate(pairs.langpair) if pair == langpair]
+    rows = []
+    for systems in (pairs.better, pairs.worse):
+        names = [(langpair, systems[number], pairs.segment[number]) for number in chosen]
+        for _, system, segment in (name for name in names if name not in row_of):
+            msg = f"{table.name}, {langpair}: no output of system {system!r} for the ranked segment {segment!r}"
+            raise InputError(msg)
+        rows.append([row_of[name] for name in names])
+    return np.array(rows, dtype=np.intp).reshape(2, len(chosen))
+
+
+def derive_pairs(table: JudgementTable, criterion: str | None = None, *, margin: float = MARGIN) -> RankedPairs:
+    """Ranked pairs from raw direct assessments by the rule of WMT17 to WMT19.
+
+    Two outputs of a segment are a pair if their scores, from 0 to 100, differ by at least `margin` points.
+    Standardised scores are refused: a point means something else there.
+    """
+    if not margin > 0:
+        msg = f"margin must be above 0, got {margin!r}"
+        raise InputError(msg)
+    name = criterion or table.default_criterion
+    fix = "use data with RR-seglevel.csv, or with raw direct assessments of several outputs of a segment"
+    if name is None:
+        msg = f"{table.name} has human scores of systems only, so no pairs can be derived for 'darr'; {fix}"
+        raise InputError(msg)
+    gold = table.gold(name)
+    judged = gold[~np.isnan(gold)]
+    low, high = (float(judged.min()), float(judged.max())) if judged.size else (0.0, 0.0)
+    if low < _SCALE[0] or high > _SCALE[1] or high - low < margin:
+        msg = (
+            f"{table.name}: {name!r} goes from {low:g} to {high:g}, so it is not a raw direct assessment (0 to 100) "
+            f"from which pairs for 'darr' can be derived; {fix}"
+        )
+        raise InputError(msg)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row in np.flatnonzero(~np.isnan(gold)).tolist():
+        groups.setdefault((table.langpair[row], table.segment[row]), []).append(row)
+    chosen = [
+        (better, worse)
+        for rows in groups.values()
+        for better in rows
+        for worse in rows
+        if gold[better] - gold[worse] >= margin and table.system[better] != table.system[worse]
+    ]
+    if not chosen:
+        msg = f"{table.name}: no two outputs of a segment differ by {margin:g} points or more in {name!r}; {fix}"
+        raise InputError(msg)
+    first, second = zip(*chosen, strict=True)
+    return RankedPairs(
+        table.name,
+        tuple(table.langpair[row] for row in first),
+        tuple(table.segment[row] for row in first),
+        tuple(table.system[row] for row in first),
+        tuple(table.system[row] for row in second),
     )
-    return relative_ranking(better, worse, undefined="nan")

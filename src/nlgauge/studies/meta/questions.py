@@ -17,7 +17,8 @@ from nlgauge.core.kinds import Choice, Flag, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import Correlation, correlate, roc_auc
+from nlgauge.stats.correlation import Correlation, correlate, relative_ranking, roc_auc
+from nlgauge.stats.counted_bootstrap import pair_outcomes
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.studies.meta.levels import (
@@ -29,8 +30,8 @@ from nlgauge.studies.meta.levels import (
     segment_level,
 )
 from nlgauge.studies.meta.pairwise import (
+    pair_rows,
     pairwise_difference_pearson,
-    ranking_tau,
     soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
@@ -42,16 +43,18 @@ LEVELS = ("segment", "document", "topic", "system")
 #: Levels at which the unit is a judged row of the table.
 BY_ROW = ("segment", "document")
 CORRELATIONS = ("pearson", "spearman", "kendall")
-AGREEMENTS = (*CORRELATIONS, "acc-eq", "differences", "spa", "auc")
-
 #: WMT's tau on relative rankings: it needs ranked pairs instead of human scores.
 _RANKED = "darr"
+AGREEMENTS = (*CORRELATIONS, "acc-eq", "differences", "spa", "auc", _RANKED)
+
+#: Agreements whose intervals and tests are a bootstrap of counts.
+COUNTED = ("auc", _RANKED)
 
 #: Levels at which an agreement is defined.
 _DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system", "auc": "segment", _RANKED: "segment"}
 
 #: Agreements without a significance test.
-_UNTESTED = ("differences", "spa", "auc", _RANKED)
+_UNTESTED = ("differences", "spa")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Question:
     options: tuple[tuple[str, Any], ...] = ()
     """Options of `nlgauge.data.load`."""
     aggregate: str = "mean"
-    """How a system's scores become one number: mean or median."""
+    """How a system's scores become one number: mean, median or bt (Bradley-Terry strength)."""
 
     @property
     def ranked(self) -> bool:
@@ -82,7 +85,7 @@ class Question:
     @property
     def unit(self) -> str | None:
         """Unit of resampling, unless whole documents are resampled; None if there is no interval and no test."""
-        if self.agreement == "spa":
+        if self.agreement in ("spa", _RANKED):
             return "segment"
         units = {"segment": "judged output", "document": "judged document", "topic": "topic", "system": "system"}
         return units[self.level] if self.testable else None
@@ -130,6 +133,11 @@ class Significance(OptionSet):
                 msg = f"there is no significance test for agreement {agreement!r}; remove test={self.test!r}"
                 raise RecipeError(msg)
             return replace(self, test="none")
+        if agreement in COUNTED:
+            if self.test not in ("default", "bootstrap", "none"):
+                msg = f"agreement {agreement!r} needs test 'bootstrap', got {self.test!r}"
+                raise RecipeError(msg)
+            return replace(self, test="none" if self.test == "none" else "bootstrap")
         if self.test == "default":
             few = level == "system" and agreement == "pearson"
             return replace(self, test="williams" if few else "permutation")
@@ -161,7 +169,7 @@ def check_question(
     `documents`: whether whole documents are resampled.
     """
     level, agreement = question.level, question.agreement
-    check_choices(level=(level, LEVELS), agreement=(agreement, (*AGREEMENTS, _RANKED)))
+    check_choices(level=(level, LEVELS), agreement=(agreement, AGREEMENTS))
     if _DEFINED.get(agreement, level) != level:
         msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
         raise RecipeError(msg)
@@ -179,7 +187,10 @@ def check_question(
         table.document_of_rows()
     if question.ranked:
         if pairs is None:
-            msg = f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings)"
+            msg = (
+                f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings, or "
+                "nlgauge.studies.meta.derive_pairs from raw direct assessments)"
+            )
             raise RecipeError(msg)
         return
     criterion = question.criterion
@@ -227,14 +238,8 @@ def answer(
     """
     check_question(question, table, pairs=pairs)
     check_count(scores, table)
-    if pairs is not None and question.ranked:
-        taus = {pair: ranking_tau(table, scores.oriented, pairs, pair) for pair in table.langpairs}
-        return {
-            pair: AgreementCell(tau.value, count=pairs.langpair.count(pair), note=tau.reason or "")
-            for pair, tau in taus.items()
-        }
     draws = {"resamples": resamples, "seed": seed}
-    return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
+    return {pair: judgements(question, table, pair, pairs=pairs).answer(scores, **draws) for pair in table.langpairs}
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +249,7 @@ class Judgements:
     segment   1 x rows, also for level document
     topic     systems x topics, also for `spa` at system level
     system    1 x systems
+    darr      1 x pairs, all 1: the metric's score is 1 for a concordant pair, else -1
     """
 
     question: Question
@@ -257,7 +263,9 @@ class Judgements:
     systems: tuple[tuple[int, str], ...] = ()
     """Line and name of the systems that have a human score, at system level."""
     documents: NDArray[np.intp] | None = None
-    """Number of the document of each column of `human`, if documents are resampled."""
+    """Number of the document of each column of `human`, if documents are resampled; else of a pair's segment."""
+    pairs: NDArray[np.intp] | None = None
+    """Rows of the better and the worse outputs of ranked pairs."""
 
     @property
     def items(self) -> int:
@@ -267,6 +275,8 @@ class Judgements:
 
     def scores(self, metric: RowScores) -> Matrix:
         """Scores of a metric in the shape of `human`, higher for better outputs."""
+        if self.pairs is not None:
+            return pair_outcomes(*metric.oriented[self.pairs])[None, :]
         values = metric.oriented[self.rows]
         if self.positions is None:
             return values[None, :]
@@ -284,6 +294,9 @@ class Judgements:
         """Agreement of one metric, without interval and test."""
         if not self.human.size:
             return AgreementCell(float("nan"), note="no system has a human score")
+        if self.pairs is not None:
+            tau = relative_ranking(*metric.oriented[self.pairs], undefined="nan")
+            return AgreementCell(tau.value, count=self.human.size, note=tau.reason or "")
         kind, name, ours = self.question.agreement, metric.name, self.scores(metric)
         judged = ~np.isnan(self.human)
         if kind == "acc-eq":
@@ -308,13 +321,29 @@ class Judgements:
         return AgreementCell(result.value, count=int(judged.sum()), note=result.reason or "")
 
 
-def judgements(question: Question, table: JudgementTable, langpair: str, *, documents: bool = False) -> Judgements:
+def judgements(
+    question: Question,
+    table: JudgementTable,
+    langpair: str,
+    *,
+    documents: bool = False,
+    pairs: RankedPairs | None = None,
+) -> Judgements:
     """Collect the human judgements of one language pair for a question.
 
     At system level these are the official scores if the data has them, else means over segments. `documents` adds
-    the documents of rows or topics.
+    the documents of rows or topics. `pairs` are the human judgements of agreement `darr`.
     """
     rows = table.rows_of(langpair)
+    if pairs is not None and question.ranked:
+        ranked = pair_rows(table, pairs, langpair)
+        units_of_rows = table.document_of_rows() if documents else table.segment
+        of_pair = [units_of_rows[row] for row in ranked[0]]
+        if not of_pair:
+            msg = f"{table.name}, {langpair}: no ranked pair of outputs"
+            raise InputError(msg)
+        units = unit_numbers(of_pair, len(of_pair))
+        return Judgements(question, langpair, rows, np.ones((1, len(of_pair))), documents=units, pairs=ranked)
     if question.level in BY_ROW:
         human = table.gold(question.criterion)[rows][None, :]
         document_numbers = _documents(table, rows, np.arange(rows.size)) if documents else None

@@ -118,7 +118,7 @@ def compare_metrics(
                 p_values = comparison.permute(ordered, advance, add_one=add_one).p_values
             else:
                 p_values = comparison.test_vectors(ordered, bootstrap=test == "bootstrap")
-    return _rank_metrics(values, p_values, alpha, correction)._replace(left_out=left_out)
+    return rank_metrics(values, p_values, alpha, correction)._replace(left_out=left_out)
 
 
 def compare_tie_accuracies(
@@ -149,10 +149,10 @@ def compare_tie_accuracies(
         draws: dict[str, Any] = {"clusters": clusters, "resamples": resamples, "seed": seed, "add_one": add_one}
         p_values = permutation_of_outcomes(right, pairs[0].weight, **draws).p_values
     values = {accuracy.metric: accuracy.value for accuracy in accuracies}
-    return TieComparison(accuracies, _rank_metrics(values, p_values, alpha, correction))
+    return TieComparison(accuracies, rank_metrics(values, p_values, alpha, correction))
 
 
-def _rank_metrics(values: Mapping[str, float], raw: Matrix, alpha: float, correction: str | None) -> MetricComparison:
+def rank_metrics(values: Mapping[str, float], raw: Matrix, alpha: float, correction: str | None) -> MetricComparison:
     """Rank metrics, sorted from best to worst, by p-values corrected for the number of pairs."""
     upper = np.triu_indices(len(values), 1)
     p_values = np.full((len(values), len(values)), np.nan)
@@ -278,7 +278,7 @@ class _Comparison(NamedTuple):
 
     def _join(self, tables: Matrix) -> Matrix:
         """Join the scores of each system, in tables of systems x segments, into one number."""
-        if isinstance(self.aggregate, str):
+        if self.aggregate in ("mean", "median"):
             return np.asarray(tables.mean(axis=-1) if self.aggregate == "mean" else np.median(tables, axis=-1))
         return np.stack([aggregate_systems(table, self.aggregate) for table in tables])
 

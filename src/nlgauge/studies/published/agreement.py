@@ -105,7 +105,7 @@ def _slice_values(
     if judged is None:
         return {}
     measure = _hybrid_value if run.table.kind == "hybrids" else _agreement
-    scores = _scores(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
+    scores = score_rows(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
     values = {}
     for row, column in cells:
         if row.name not in scores:
@@ -223,7 +223,7 @@ def _summed_counts(
     return SummedCounts(counts, lambda totals: orient(formula(totals), higher_is_better=scores.higher_is_better))
 
 
-def _scores(
+def score_rows(
     run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
 ) -> dict[str, RowScores]:
     """Compute scores by row; rows with the same recipe share them."""

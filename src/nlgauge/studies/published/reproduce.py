@@ -122,6 +122,7 @@ class _Kind(NamedTuple):
 _NO_TEXTS = ("model", "layer", "langpairs", "levels", "study", "intervals")
 KINDS: Mapping[str, _Kind] = {
     "agreement": _Kind("agreement.compute_agreement", refused=("rankings", "study")),
+    "between": _Kind("between.compute_between", "a table on several metrics", ("rankings", "study", "intervals")),
     "hybrids": _Kind("agreement.compute_agreement", "a table on hybrid systems", ("rankings", "study", "intervals")),
     "sensitivity": _Kind("sensitivity.compute_study", "a sensitivity study", ("rankings", "intervals")),
     "features": _Kind("released.compute_features", "a table on features of texts", ("rankings", *_NO_TEXTS)),
@@ -328,7 +329,7 @@ def check_plotted(table: PaperTable) -> None:
     if table.kind == "sensitivity":
         plotted = all(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind == "rankings" and table.experiment in _OF_RANKINGS
+        plotted = table.kind == "between" or (table.kind == "rankings" and table.experiment in _OF_RANKINGS)
     if not plotted:
         plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
         msg = f"{table.id} has no figure; available for {plottable}"
