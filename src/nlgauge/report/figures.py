@@ -167,8 +167,8 @@ def differences(metric: MetricComparison, scores: SystemScores, *, name: str) ->
         chances = [tag("td", format_number(value, 3), class_="num wide") for value in row.pair.probability.values()]
         verdict = tag("span", f"{row.sentence()}; wins {row.wins:.0%} to {row.losses:.0%}", class_="verdict")
         pair = tag("th", name_of(first), " – ", name_of(second), verdict, scope="row", class_="name")
-        shown = [_difference_hill(scale, row, label=label), _sorted_curve(row, label=f"sorted, {label}")]
-        body.append(tag("tr", pair, *(tag("td", svg, class_="figure") for svg in shown), *chances))
+        drawn = [_difference_hill(scale, row, label=label), _sorted_curve(row, label=f"sorted, {label}")]
+        body.append(tag("tr", pair, *(tag("td", svg, class_="figure") for svg in drawn), *chances))
     foot = tag(
         "tr", tag("td"), tag("td", axis(scale, decimals), class_="figure"),
         tag("td", axis(Scale(0.0, 100.0), 0), class_="figure"),

@@ -103,11 +103,19 @@ class ScoreFiles(OptionSet):
         help="table with the cost of each system (column system), shown next to its score",
         hidden=True,
     )
+    best_of: str | None = option(
+        None,
+        Text("runs, or a column of --budget"),
+        help="compare systems at equal budget, by the expected best run: runs, or the column with the cost of a run",
+        needs="runs",
+        hidden=True,
+        metavar="BUDGET",
+    )
 
 
 def score_file_flags(*, runs: bool = False) -> Flags:
     """Flags for scores of other tools; `runs` adds those for runs and budgets."""
-    without = () if runs else ("other_versions", "runs", "budget")
+    without = () if runs else ("other_versions", "runs", "budget", "best_of")
     return Flags(ScoreFiles, "scores of other tools", without=without)
 
 
@@ -428,7 +436,15 @@ def _check(args: argparse.Namespace) -> None:
         settings = [name for name in CompareSettings.options() if name not in _SETTINGS_OF_RUNS]
         segments = () if args.joined else ("document_ids",)
         about = "is about segments, and --runs compares whole runs; leave one out"
-        refuse_flags(args, (*settings, "gate", "report", "plot", "plot_pairs", *segments), about)
+        refuse_flags(args, (*settings, "gate", "report", "plot_pairs", *segments), about)
+        if args.best_of is None:
+            refuse_flags(args, ["plot"], "draws runs at equal budget; add --best-of runs")
+    elif args.table == "budgets":
+        msg = "--table budgets is of runs at equal budget; add --runs --best-of runs"
+        raise RecipeError(msg)
+    if args.table == "budgets" and args.best_of is None:
+        msg = "--table budgets needs a budget; add --best-of runs"
+        raise RecipeError(msg)
     if not texts:
         refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts, and no texts are scored; leave it out")
     if not args.hyps:
@@ -461,7 +477,9 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
     if inputs.runs_of:
         if args.budget is not None:
             budgets = read_budgets(args.budget, list(dict.fromkeys(inputs.runs_of.values())))
-        runs = compare_run_tables(inputs.tables, inputs.runs_of, budgets=budgets, settings=settings)
+        runs = compare_run_tables(
+            inputs.tables, inputs.runs_of, budgets=budgets, settings=settings, best_of=args.best_of
+        )
         return ComparisonReport((), (), settings, "", runs=tuple(runs), verdicts=verdicts), inputs
     if not inputs.tables:
         if args.gate or args.report or args.plot or args.plot_pairs or args.budget:

@@ -329,7 +329,7 @@ class SystemComparison(Result, HasPaperTable):
     """Systems compared by one or several metrics."""
 
     format = "nlgauge-comparison-1"
-    further = ("pairs", "wins", "disagreements")
+    further: ClassVar[tuple[str, ...]] = ("pairs", "wins", "disagreements")
 
     metrics: tuple[MetricComparison, ...]
     disagreements: tuple[RankingDisagreement, ...]

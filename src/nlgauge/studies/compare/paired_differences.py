@@ -72,7 +72,8 @@ class PairedDifferences:
         width = (high - low) / (steps - 1) or 1.0
         edges = width * np.arange(math.floor(low / width), math.ceil(high / width) + 1)
         edges = edges if len(edges) > 1 else np.array([-1.0, 0.0, 1.0])
-        return np.histogram(self.values, bins=edges)[0], edges
+        counts: NDArray[np.intp] = np.histogram(self.values, bins=edges)[0]
+        return counts, np.asarray(edges, dtype=np.float64)
 
     def sentence(self) -> str:
         """The system that each mechanism prefers, and the share of wins."""

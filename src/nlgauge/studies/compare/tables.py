@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlgauge.core.registry import table_decimals
 from nlgauge.core.short_signature import format_signature, shorten_text
+from nlgauge.errors import InputError
 from nlgauge.io.paper_table import MetricScores, PaperKeywords, PaperTable, code_span, paper_table
 from nlgauge.io.table import (
     Cell,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 #: Formats and views that programs read.
-FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements")
+FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements", "budgets")
 
 _AGREE = "all rankings agree: by score and by Bradley-Terry strength, under every metric"
 
@@ -93,6 +94,9 @@ def comparison_tables(
         return [join_tables((metric.metric, _win_rows(metric)) for metric in metrics)]
     if form == "disagreements":
         return [disagreement_table(comparison)]
+    if form == "budgets":
+        msg = "table 'budgets' is of systems over runs at equal budget, and these are scores of instances"
+        raise InputError(msg)
     if form in FOR_PROGRAMS:
         return [join_tables((metric.metric, ranking_table(metric, budgets, signed=True)) for metric in metrics)]
     tables: list[Table] = [Paragraphs(plain_verdicts(comparison))]
