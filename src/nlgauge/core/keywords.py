@@ -40,7 +40,7 @@ class _Metric(TypedDict, total=False):
     mentions: Literal["lemma", "surface", "profile"]
     min_mentions: int
     model: str | PathLike[str]
-    multiref: Literal["mean", "best", "best-f", "best-each"]
+    multiref: Literal["mean", "best", "best-f", "best-each", "pool"]
     n: int | str
     normalized: Literal["yes", "no"] | bool
     norms: str | PathLike[str]
@@ -97,8 +97,10 @@ class _Run(TypedDict, total=False):
 class _Explanation(TypedDict, total=False):
     words: Literal["words", "blanks"]
     pieces: Literal["max", "mean", "first"]
+    lime: bool
     component: str | PathLike[str] | None
     samples: int
+    neighbours: int
     beside: bool
     matrix: bool
 
@@ -129,6 +131,13 @@ class DiscourseKeywords(TypedDict, total=False):
     threshold: float
 
 
+class RunKeywords(_Run, total=False):
+    """Options of a run."""
+
+    alignments: bool
+    progress: bool
+
+
 class SegmentKeywords(_Explanation, total=False):
     """Options of `Score.explain`."""
 
@@ -136,13 +145,6 @@ class SegmentKeywords(_Explanation, total=False):
     leave_one_out: bool
     side: Literal["hypothesis", "reference"]
     seed: int
-
-
-class RunKeywords(_Run, total=False):
-    """Options of a run."""
-
-    alignments: bool
-    progress: bool
 
 
 class TuneKeywords(RunKeywords, total=False):
@@ -194,25 +196,6 @@ class TripleKeywords(ScoreKeywords, total=False):
     resamples: int
 
 
-class ExplainKeywords(_Metric, RunKeywords, SegmentKeywords, total=False):
-    """Options of `explain_pair` and `explain_pairs`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-
-
-class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
-    """Options of `explain_corpus`."""
-
-    lang: str | PathLike[str]
-    method: Literal["linear", "leave-one-out", "shapley"]
-    side: Literal["hypothesis", "reference"]
-    annotator: str | PathLike[str]
-    level: float
-    resamples: int
-    seed: int
-
-
 class SensitivityKeywords(_Metric, RunKeywords, total=False):
     """Options of `sensitivity`."""
 
@@ -229,6 +212,25 @@ class SensitivityKeywords(_Metric, RunKeywords, total=False):
     lang: str
     preset: Literal["stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all"]
     idf_corpus: Iterable[str | PathLike[str]]
+
+
+class ExplainKeywords(_Metric, SegmentKeywords, RunKeywords, total=False):
+    """Options of `explain_pair` and `explain_pairs`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+
+
+class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
+    """Options of `explain_corpus`."""
+
+    lang: str | PathLike[str]
+    method: Literal["linear", "leave-one-out", "shapley", "lime"]
+    side: Literal["hypothesis", "reference"]
+    annotator: str | PathLike[str]
+    level: float
+    resamples: int
+    seed: int
 
 
 class CompareTextsKeywords(ScoreKeywords, _Comparison, total=False):

@@ -139,9 +139,14 @@ def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
         return
     kinds = {attribution.kind for attribution in explanation.attributions}
     if "shapley" not in kinds:
-        refuse_flags(args, ("samples", "seed"), "works only with --shapley, which was not given")
-    if not kinds & {"shapley", "leave-one-out"}:
-        refuse_flags(args, ("side", "component"), "works only with --shapley or --leave-one-out; neither was given")
+        refuse_flags(args, ["samples"], "works only with --shapley, which was not given")
+    if "lime" not in kinds:
+        refuse_flags(args, ["neighbours"], "works only with --lime, which was not given")
+    if not kinds & {"shapley", "lime"}:
+        refuse_flags(args, ["seed"], "works only with --shapley or --lime; neither was given")
+    if not kinds & {"shapley", "leave-one-out", "lime"}:
+        about = "works only with --shapley, --leave-one-out or --lime; none was given"
+        refuse_flags(args, ("side", "component"), about)
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -210,7 +215,7 @@ def _check_evaluate(args: argparse.Namespace) -> None:
     if args.gold is not None:
         refuse_flags(args, ["side"], "works only with --data NAME; with --gold FILE leave it out")
     if args.scores is not None:
-        computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "seed")
+        computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "neighbours", "seed")
         refuse_flags(args, computed, "works only with scores that are computed; with --scores FILE leave it out")
         return
     if args.method != "shapley":
@@ -374,7 +379,9 @@ COMMANDS = {
         run=_pair,
         flags=(
             Flags(PairOptions, without=["plot_kind"]),
-            _word_flags("beside", "matrix", side_help="text whose words --leave-one-out and --shapley examine"),
+            _word_flags(
+                "beside", "matrix", side_help="text whose words --leave-one-out, --lime, --shapley examine"
+            ),
             *scoring_flags(one=True),
             output_flags(formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf"),
             Flags(PairOptions, "output", only=["plot_kind"]),
@@ -396,7 +403,7 @@ COMMANDS = {
             Flags(ErrorOptions, "data", only=["gold"]),
             Flags(ErrorOptions, without=["gold"]),
             _word_flags(
-                *("shapley", "leave_one_out", "beside", "matrix"),
+                *("shapley", "leave_one_out", "lime", "beside", "matrix"),
                 side_help="text whose words are evaluated",
                 words="blanks",
             ),

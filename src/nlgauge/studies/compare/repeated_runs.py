@@ -327,8 +327,8 @@ def compare_run_tables(
 ) -> list[RunComparison]:
     """Compare systems over their runs, once per metric.
 
-    `systems` has the system of each column, `best_of` the budget for a comparison at equal budget. The score of a run is
-    that of all its output: for BLEU and chrF the score of the corpus, for other metrics the mean.
+    `systems` has the system of each column, `best_of` the budget for a comparison at equal budget. A run has the
+    score of all its output: for BLEU and chrF that of the corpus, for other metrics the mean.
     """
     settings = settings or CompareSettings()
     comparisons: list[RunComparison] = []

@@ -61,7 +61,7 @@ class CorpusOptions(OptionSet):
 
     method: str = option(
         "linear",
-        Choice("linear", "leave-one-out", "shapley"),
+        Choice("linear", "leave-one-out", "shapley", "lime"),
         help="word contributions: summands of the score (linear), or the drop without the word",
     )
     side: Side = option(
@@ -158,7 +158,7 @@ def explain_corpus(
     chosen = CorpusOptions.take(rest)
     method, side = chosen.method, chosen.side
     tagger = load_annotator(chosen.annotator)
-    rest |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
+    rest |= _flags_of(method) | {"side": side}
     if tagger.language:
         of_recipe = {name: value for name, value in rest.items() if name not in ExplainOptions.options()}
         (recipe,), _, _ = resolve_call(single_metric(metric, function="explain_corpus"), of_recipe)
@@ -200,6 +200,11 @@ def explain_corpus(
         first.signature.recipe_part,
         chosen.level,
     )
+
+
+def _flags_of(method: str) -> dict[str, bool]:
+    """The options of an explanation that compute a method's contributions."""
+    return {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "lime": method == "lime"}
 
 
 class _TextParts(NamedTuple):
@@ -260,7 +265,7 @@ def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions
 
 
 #: Sources of error scores: the match of a word, or the gain of the score without it.
-METHODS = ("match", "leave-one-out", "shapley")
+METHODS = ("match", "leave-one-out", "shapley", "lime")
 
 
 @dataclass(frozen=True)
@@ -359,14 +364,14 @@ def word_errors(
 ) -> list[list[float]]:
     """Error scores of the words of each text, from the explanations of a metric.
 
-    `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out` and `shapley` are
-    the gain of the score without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
+    `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out`, `shapley` and `lime`
+    are the gain of the score without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
     """
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
         raise InputError(msg)
     side = ExplainOptions.take(dict(options)).side
-    options |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
+    options |= _flags_of(method)
     references = None if not all(table.references) else list(table.references)
     explanations = iter_explanations(table.hypothesis, references, metric, sources=table.source, **options)
     if method == "match":
