@@ -181,7 +181,10 @@ def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path)
         (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit works only with --data NAME"),
         (("--data", "mqm-ted", "--lower-is-error"), "--lower-is-error works only with --scores FILE"),
         (("--data", "mqm-ted", "--samples", "9"), "--samples works only with --method shapley"),
-        (("--data", "mqm-ted", "--component", "f1"), "--component works only with --method leave-one-out or shapley"),
+        (
+            ("--data", "mqm-ted", "--component", "f1"),
+            "--component works only with --method leave-one-out, shapley or lime",
+        ),
         (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces works only with --method match"),
         (
             ("--data", "mqm-ted", "--at", ".", "--side", "source"),

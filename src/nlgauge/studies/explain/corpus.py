@@ -20,11 +20,12 @@ scores the later word counts as higher). Results are means over texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatedTextMetric, check_annotator
 from nlgauge.core.corpus import References
@@ -268,6 +269,14 @@ def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions
 METHODS = ("match", "leave-one-out", "shapley", "lime")
 
 
+#: Agreement of a text's error scores with its marked words, by name.
+ERROR_MEASURES: Mapping[str, Callable[[Sequence[float], Sequence[int]], float]] = {
+    "AUC": roc_auc,
+    "AP": average_precision,
+    "recall@K": recall_at_positives,
+}
+
+
 @dataclass(frozen=True)
 class ErrorAgreement(Result):
     """Agreement of error scores with words marked as errors: means over texts."""
@@ -321,21 +330,28 @@ def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[flo
     >>> agreement.auc, agreement.ap, agreement.recall, agreement.texts, agreement.skipped
     (1.0, 1.0, 1.0, 1, 1)
     """
+    rows = measure_errors(gold, scores)
+    used = ~np.isnan(rows[:, 0]) if len(rows) else np.zeros(0, dtype=np.bool_)
+    if not used.any():
+        msg = f"none of the {len(gold)} texts has both errors and correct words"
+        raise InputError(msg)
+    auc, ap, recall = rows[used].mean(axis=0).tolist()
+    return ErrorAgreement(auc, ap, recall, int(used.sum()), int((~used).sum()))
+
+
+def measure_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """`ERROR_MEASURES` of each text; nan for texts whose words are all errors, or all correct."""
     if len(gold) != len(scores):
         msg = f"gold and scores must have the same number of texts, got {len(gold)} and {len(scores)}"
         raise InputError(msg)
-    rows: list[list[float]] = []
+    rows = np.full((len(gold), len(ERROR_MEASURES)), np.nan)
     for number, (labels, values) in enumerate(zip(gold, scores, strict=True)):
         if len(labels) != len(values):
             msg = f"text {number}: expected a score for each of {len(labels)} words, got {len(values)}"
             raise InputError(msg)
         if len(set(labels)) > 1:
-            rows.append([measure(values, labels) for measure in (roc_auc, average_precision, recall_at_positives)])
-    if not rows:
-        msg = f"none of the {len(gold)} texts has both errors and correct words"
-        raise InputError(msg)
-    auc, ap, recall = (float(values.mean()) for values in np.array(rows).T)
-    return ErrorAgreement(auc, ap, recall, len(rows), len(gold) - len(rows))
+            rows[number] = [measure(values, labels) for measure in ERROR_MEASURES.values()]
+    return rows
 
 
 def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:

@@ -300,7 +300,7 @@ class Explanation(Result):
         """Error score of each word by its match: 1 - similarity, or cost; 0 for words that are not counted."""
         if self.alignment is None:
             msg = f"{self.metric} does not align words of this pair; use method leave-one-out, shapley or lime"
-            raise InputError(msg)
+            raise NoAlignmentError(msg)
         return np.array([error_of(word) or 0.0 for word in self.words(side)])
 
     def word_matrix(self) -> NDArray[np.float64] | None:
@@ -385,6 +385,10 @@ class Explanations(Result, Sequence[Explanation]):
     def tables(self, form: str = "text") -> list[Table]:
         """The tables of all explanations."""
         return [table for explanation in self for table in explanation.tables(form)]
+
+
+class NoAlignmentError(InputError):
+    """A metric that does not align words was asked for the match of a word."""
 
 
 def error_of(match: Word | Link) -> float | None:
