@@ -26,6 +26,7 @@ from nlgauge.report.inputs import (
     differing_segments,
     explain_for_report,
 )
+from nlgauge.studies.compare.paired_differences import shown_pairs
 
 
 class Parsed(HTMLParser):
@@ -219,7 +220,9 @@ def test_behind_each_table_are_three_forms_of_it(many: Sample) -> None:
             (body,) = re.findall(rf'<pre id="{name}-{form}"[^>]*>(.*?)</pre>', page, re.S)
             assert Parsed(body).texts == [text] or "".join(Parsed(body).texts) == text
     exports = re.findall(r'data-export="([^"]*)"', page)
-    of_metric = [f"metric-{index}-{what}" for index in (1, 2, 3) for what in ("ranking", "pairs", "distribution")]
+    of_metric = [
+        f"metric-{index}-{what}" for index in (1, 2, 3) for what in ("ranking", "pairs", "differences", "distribution")
+    ]
     assert sorted(exports) == sorted([*of_metric, "overview", "disagreement", "signatures"])
 
 
@@ -394,3 +397,13 @@ def test_scores_that_differ_by_rounding_only_have_a_distribution() -> None:
     table = scores_of("moverscore", ("a", "b"), values)
     page = Parsed(page_of(made([table], ReportTexts({}))))
     assert [tag for tag, attributes in page.elements if attributes.get("class") == "histogram"] == ["svg", "svg"]
+
+
+def test_pairs_have_a_histogram_and_sorted_differences(many: Sample) -> None:
+    page = page_of(many)
+    shown = len(shown_pairs(many.comparison.metrics[0]))
+    drawn = re.findall(r'<svg class="histogram of-pair"[^>]*aria-label="([^"]*)"', page)
+    assert len(drawn) == 2 * len(many.comparison.metrics) * shown
+    pair = many.comparison.metrics[0].pairs[0]
+    n = many.comparison.metrics[0].n
+    assert f"{pair.first} minus {pair.second}: {pair.first} wins {pair.wins / n:.0%} of segments" in drawn[0]

@@ -107,8 +107,10 @@ class _Run(TypedDict, total=False):
 class _Explanation(TypedDict, total=False):
     words: Literal["words", "blanks"]
     pieces: Literal["max", "mean", "first"]
+    lime: bool
     component: str | PathLike[str] | None
     samples: int
+    neighbours: int
     beside: bool
     matrix: bool
 
@@ -139,6 +141,13 @@ class DiscourseKeywords(TypedDict, total=False):
     threshold: float
 
 
+class RunKeywords(_Run, total=False):
+    """Options of a run."""
+
+    alignments: bool
+    progress: bool
+
+
 class SegmentKeywords(_Explanation, total=False):
     """Options of `Score.explain`."""
 
@@ -146,13 +155,6 @@ class SegmentKeywords(_Explanation, total=False):
     leave_one_out: bool
     side: Literal["hypothesis", "reference"]
     seed: int
-
-
-class RunKeywords(_Run, total=False):
-    """Options of a run."""
-
-    alignments: bool
-    progress: bool
 
 
 class TuneKeywords(RunKeywords, total=False):

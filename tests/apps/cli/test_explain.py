@@ -67,8 +67,8 @@ def test_unexplainable_metrics_are_refused(refused: Refusal) -> None:
         (("--samples", "30"), "--samples works only with --shapley"),
         (("--samples", "30", "--leave-one-out"), "--samples works only with --shapley"),
         (("--seed", "1"), "--seed works only with --shapley"),
-        (("--component", "recall"), "--component works only with --shapley or --leave-one-out"),
-        (("--side", "reference"), "--side works only with --shapley or --leave-one-out"),
+        (("--component", "recall"), "--component works only with --shapley, --leave-one-out or --lime"),
+        (("--side", "reference"), "--side works only with --shapley, --leave-one-out or --lime"),
         (("--side", "source", "--shapley"), "bertscore compares with the reference; use --side reference"),
         (("--source-text", "Eine Katze."), "--source-text is not used: bertscore compares with references; leave it"),
         (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not used: chrf"),
@@ -181,7 +181,10 @@ def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path)
         (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit works only with --data NAME"),
         (("--data", "mqm-ted", "--lower-is-error"), "--lower-is-error works only with --scores FILE"),
         (("--data", "mqm-ted", "--samples", "9"), "--samples works only with --method shapley"),
-        (("--data", "mqm-ted", "--component", "f1"), "--component works only with --method leave-one-out or shapley"),
+        (
+            ("--data", "mqm-ted", "--component", "f1"),
+            "--component works only with --method leave-one-out, shapley or lime",
+        ),
         (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces works only with --method match"),
         (
             ("--data", "mqm-ted", "--at", ".", "--side", "source"),

@@ -121,7 +121,7 @@ def test_names_are_escaped_in_markdown_and_latex() -> None:
     assert "m\\|1" in markdown
     latex = comparison.render("latex", all_tables=True)
     assert r"a\_b" in latex
-    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     outside = [line for line in latex.splitlines() if line.startswith(("comparison", "all rankings"))]
     assert not outside
 

@@ -121,8 +121,9 @@ def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():
 
 
 def test_corpora_without_contributions_are_errors(parses):
-    with pytest.raises(RecipeError, match="method must be one of linear, leave-one-out, shapley, got 'lime'"):
-        explain_corpus(HYPS, REFS, annotator=parses, method="lime")
+    message = "method must be one of linear, leave-one-out, shapley, lime, got 'gradient'"
+    with pytest.raises(RecipeError, match=message):
+        explain_corpus(HYPS, REFS, annotator=parses, method="gradient")
     with pytest.raises(InputError, match="none of the 3 texts has linear contributions"):
         explain_corpus(HYPS, REFS, metric="chrf", annotator=parses)
 
@@ -212,8 +213,8 @@ def test_a_word_that_is_too_much_has_the_highest_error(method: str, metric: str)
 
 
 def test_another_method_is_refused() -> None:
-    with pytest.raises(InputError, match="match, leave-one-out, shapley, got 'lime'"):
-        word_errors(table(), method="lime")
+    with pytest.raises(InputError, match="match, leave-one-out, shapley, lime, got 'gradient'"):
+        word_errors(table(), method="gradient")
 
 
 def test_tags_and_scores_are_read_line_by_line(tmp_path: Path) -> None:

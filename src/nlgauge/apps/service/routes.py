@@ -257,6 +257,8 @@ async def _answer(request: OperationRequest, service: Service, form: str) -> byt
 
 #: Characters times samples of one explanation: Shapley values need a score for each word of each sample.
 _MOST_SAMPLED = 100_000
+#: Characters times texts of one explanation by LIME, each of which is one score.
+_MOST_NEIGHBOURS = 1_000_000
 
 
 def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
@@ -314,6 +316,11 @@ def _check_operation(request: OperationRequest, places: Sequence[tuple[str, str]
         if request.chosen.get("shapley") is not False and count * samples > _MOST_SAMPLED:
             most = _MOST_SAMPLED // count
             msg = f"too many samples for {count:,} characters ({samples:,}; limit {most:,}); use fewer samples"
+            raise ProblemError(413, msg, kind="too-many-samples")
+        neighbours = request.chosen.get("neighbours", operation.request_options["neighbours"].default)
+        if request.chosen.get("lime") and count * neighbours > _MOST_NEIGHBOURS:
+            most = _MOST_NEIGHBOURS // count
+            msg = f"too many neighbours for {count:,} characters ({neighbours:,}; limit {most:,}); use fewer"
             raise ProblemError(413, msg, kind="too-many-samples")
     elif operation.name in {"explain-pairs", "explain-corpus"}:
         count = sum(len(text) for _, text in places)

@@ -131,6 +131,13 @@ def _name(explanation: Explanation, side: Side, link: Link) -> str:
     return "nothing" if ORIGIN in points[-1:] else "a special token"
 
 
+_METHODS = {
+    "shapley": "By Shapley values",
+    "leave-one-out": "Leaving out one word at a time",
+    "lime": "By LIME",
+}
+
+
 def _strongest_words(explanation: Explanation, part: Attribution) -> str:
     words = explanation.words(part.side)
     name = "the score" if part.of == "score" else part.of
@@ -142,7 +149,7 @@ def _strongest_words(explanation: Explanation, part: Attribution) -> str:
             names = _enumerate([f"'{words[number].text}' ({part.values[number]:+.3f})" for number in strongest])
             most = " most" if len(chosen) > _MOST_NAMED else ""
             texts.append(f"{names} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
-    method = {"shapley": "By Shapley values", "leave-one-out": "Leaving out one word at a time"}[part.kind]
+    method = _METHODS[part.kind]
     return f"{method}: {', and '.join(texts)}." if texts else ""
 
 

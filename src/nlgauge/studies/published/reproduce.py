@@ -131,6 +131,11 @@ KINDS: Mapping[str, _Kind] = {
     ),
     "robustness": _Kind("released.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
+    "explanations": _Kind(
+        "explanations.compute_explanations",
+        "a table on explanation methods",
+        ("rankings", "study", "layer", "langpairs", "levels"),
+    ),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
 }
 

@@ -21,7 +21,16 @@ from typing import Any, Literal
 from nlgauge.studies.meta.questions import Question
 
 Kind = Literal[
-    "agreement", "between", "sensitivity", "hybrids", "features", "regression", "rankings", "robustness", "density"
+    "agreement",
+    "between",
+    "sensitivity",
+    "hybrids",
+    "features",
+    "regression",
+    "rankings",
+    "robustness",
+    "density",
+    "explanations",
 ]
 
 

@@ -137,4 +137,21 @@ def test_options_of_other_tables_are_errors(folder: Path) -> None:
 def test_the_shared_task_table_lists_missing_inputs() -> None:
     result = reproduce(PAPER_TABLES["bt-table11.1"])
     assert [cell.published for cell in result.rows[2].cells.values()] == [38, 20, 23, 14]
-    assert any("submitted to the shared task: not public" in what for what in result.missing)
+    assert "submitted to the shared task are not public" in result.rows[2].reason
+    assert any(what.startswith("data set eval4nlp: no data folder set") for what in result.missing)
+
+
+def test_explanation_methods_are_ranked_as_systems(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlgauge.studies.published.explanations.TEXTS", 5)
+    monkeypatch.setattr("nlgauge.studies.published.explanations.NEIGHBOURS", 8)
+    rows = ("bertscore match", "bertscore lime", "sbert shapley")
+    result = reproduce(PAPER_TABLES["bt-figure11.1"], at=data_folder, model="minilm", rows=rows)
+    assert not result.missing
+    assert [row.name for row in result.rows] == list(rows)
+    strengths = [row.cells["target recall@K BT"].ours for row in result.rows]
+    assert all(0 <= strength <= 1 for strength in strengths)
+    assert any("11 systems" in note for note in result.notes)
+    with pytest.raises(RecipeError, match="is a table on explanation methods; omit options of rankings"):
+        reproduce(PAPER_TABLES["bt-figure11.1"], rankings=RankingOptions(full=True))
+    none = reproduce(PAPER_TABLES["bt-table11.1"], at=data_folder, model="none")
+    assert any("such as muse" in what for what in none.missing)
