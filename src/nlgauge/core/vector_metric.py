@@ -56,7 +56,7 @@ PAPER_LAYERS = {
 }
 
 #: Layer of models that the paper does not have. The first four: best average Pearson of F without idf on the four
-#: language pairs of WMT15 (`nlgauge study tune-layer --model NAME --data wmt15`: .699, .762, .735 and .757). The others:
+#: language pairs of WMT15 (`nlgauge study tune-layer --model NAME --data wmt15`: .699, .762, .735, .757). The others:
 #: the table `model2layers` of bert-score 0.3.13, tuned by its authors on WMT16 (the Turkish one on WMT18).
 LAYERS = {
     "minilm": 4,

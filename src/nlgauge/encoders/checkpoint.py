@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from nlgauge.errors import ModelError, UnsupportedModelError
 from nlgauge.io.store.hub import file_names, weight_files
 
 FloatArray = NDArray[np.float32]
+
+Read = TypeVar("Read")
 
 
 class WeightsFile(Protocol):
@@ -42,10 +44,8 @@ class SafetensorsFile:
 
         # Opened here first, because safetensors reports an unreadable file as missing.
         with path.open("rb") as file:
-            self._file, self._bytes = (
-                safe_open(path, framework="numpy"),
-                np.memmap(file, dtype=np.uint8, mode="r"),
-            )
+            self._file: Any = safe_open(path, framework="numpy")
+            self._bytes = np.memmap(file, dtype=np.uint8, mode="r")
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -56,7 +56,9 @@ class SafetensorsFile:
         """An array as float32; a view if it is stored so."""
         kind = self._header[name]["dtype"]
         if kind == "F32" and sys.byteorder == "little":
-            return np.require(self._span(name).view(np.float32), requirements="A").reshape(self._header[name]["shape"])
+            return np.require(self._span(name).view(np.float32), requirements="A").reshape(
+                self._header[name]["shape"]
+            )
         if kind == "BF16":  # numpy does not have it: the upper half of a float32
             wide = (self._span(name).view("<u2").astype(np.uint32) << 16).view(np.float32)
             return wide.reshape(self._header[name]["shape"])
@@ -141,10 +143,11 @@ class CheckpointWeights:
     def _open(self, path: Path, beside: Sequence[Path]) -> WeightsFile:
         if path.suffix == ".onnx":
             return self._protect(path.name, lambda: OnnxFile(path, beside))
-        kind = TorchFile if path.suffix == ".bin" else SafetensorsFile
-        return self._protect(path.name, lambda: kind(path))
+        if path.suffix == ".bin":
+            return self._protect(path.name, lambda: TorchFile(path))
+        return self._protect(path.name, lambda: SafetensorsFile(path))
 
-    def _protect(self, label: str, read: Callable[[], Any]) -> Any:
+    def _protect(self, label: str, read: Callable[[], Read]) -> Read:
         """What a reader returns, with its errors as ModelError."""
         from safetensors import SafetensorError
 

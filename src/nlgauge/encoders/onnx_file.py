@@ -160,10 +160,10 @@ class OnnxFile:
         return np.require(array.T if use.transposed else array, np.float32, ["C", "A"])
 
     def _read_graph(self) -> None:
-        from google.protobuf.message import DecodeError
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
         from onnx import NodeProto
 
-        data = memoryview(self._bytes)
+        data = self._bytes.data
         try:
             graphs = [field for field in _fields(data, 0, len(data)) if field.number == _GRAPH and field.start >= 0]
             for field in (field for graph in graphs for field in _fields(data, graph.start, graph.end)):
@@ -252,15 +252,16 @@ class OnnxFile:
             raise UnsafeFileError(msg)
         external = tensor.data_location == TensorProto.EXTERNAL
         if stored.raw is None and not external:
-            return numpy_helper.to_array(tensor)
+            array: NDArray[Any] = numpy_helper.to_array(tensor)
+            return array
         raw = self._external(tensor) if external else self._bytes[slice(*(stored.raw or (0, 0)))]
         halves = _DTYPES[tensor.data_type] == "bfloat16"
         dtype = np.dtype("<u2" if halves else _DTYPES[tensor.data_type])
         if any(size < 0 for size in stored.shape) or len(raw) != math.prod(stored.shape) * dtype.itemsize:
             msg = f"the tensor {tensor.name!r} of {len(raw)} bytes, which do not fit its shape {stored.shape}"
             raise UnsafeFileError(msg)
-        array = raw.view(dtype)
-        return ((array.astype(np.uint32) << 16).view(np.float32) if halves else array).reshape(stored.shape)
+        numbers = raw.view(dtype)
+        return ((numbers.astype(np.uint32) << 16).view(np.float32) if halves else numbers).reshape(stored.shape)
 
     def _external(self, tensor: onnx.TensorProto) -> NDArray[np.uint8]:
         """The bytes of a tensor in a second file."""

@@ -46,7 +46,7 @@ _ALLOWED = frozenset({_ORDERED, _TENSOR, _PARAMETER} | {f"torch.{name}" for name
 #: Largest description of tensors; that of a model with 10,000 tensors has 2 MB.
 _MOST_BYTES = 64 * 2**20
 
-#: Instructions that end without effect here, and instructions that push a value that is written in the pickle.
+#: Instructions without effect here, and instructions that push a value which is written in the pickle.
 _IGNORED = frozenset({"PROTO", "FRAME"})
 _LITERALS = frozenset({"BINUNICODE", "SHORT_BINUNICODE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"})
 _CONSTANTS: Mapping[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
@@ -65,7 +65,7 @@ class _Name(NamedTuple):
 class _Storage(NamedTuple):
     dtype: str
     key: str
-    count: int
+    elements: int
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class StoredTensor:
 
     def fits(self) -> bool:
         """Whether all elements are inside the storage."""
-        numbers = (self.storage.count, self.offset, *self.shape, *self.strides)
+        numbers = (self.storage.elements, self.offset, *self.shape, *self.strides)
         if not all(type(number) is int and number >= 0 for number in numbers) or len(self.shape) != len(self.strides):
             return False
         if 0 in self.shape:
             return True
         last = self.offset + sum((size - 1) * step for size, step in zip(self.shape, self.strides, strict=True))
         # Strides of 0 would make a small file claim a tensor of any size.
-        return last < self.storage.count and math.prod(self.shape) <= self.storage.count
+        return last < self.storage.elements and math.prod(self.shape) <= self.storage.elements
 
 
 class _Mark:
@@ -104,7 +104,6 @@ class _Interpreter:
             "STACK_GLOBAL": lambda _: self._stack_global(),
             "MARK": lambda _: self._stack.append(_Mark()),
             "EMPTY_DICT": lambda _: self._stack.append({}),
-            "EMPTY_LIST": lambda _: self._stack.append([]),
             "TUPLE": lambda _: self._stack.append(tuple(self._take_to_mark())),
             "TUPLE1": lambda _: self._tuple(1),
             "TUPLE2": lambda _: self._tuple(2),
@@ -280,8 +279,8 @@ class TorchFile:
     def _storage(self, storage: _Storage) -> NDArray[Any]:
         data = self._member(f"data/{storage.key}")
         dtype = np.dtype("<u2" if storage.dtype == "bfloat16" else storage.dtype)
-        if len(data) != storage.count * dtype.itemsize:
-            msg = f"a storage of {len(data)} bytes that should have {storage.count * dtype.itemsize}"
+        if len(data) != storage.elements * dtype.itemsize:
+            msg = f"a storage of {len(data)} bytes that should have {storage.elements * dtype.itemsize}"
             raise UnsafeFileError(msg)
         # An unaligned member is copied by `np.require`.
         return data.view(dtype)

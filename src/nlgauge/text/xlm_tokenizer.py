@@ -49,8 +49,27 @@ _NUMBERED = [f"<special{number}>" for number in range(10)]
 _PUNCTUATION = {
     ord(char): plain
     for chars, plain in (
-        *(("，、", ","), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("）", ")"), ("！", "!"), ("（", "("), ("；", ";")),
-        *(("～", "~"), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), ("％", "%")),
+        *(
+            ("，、", ","),
+            ("”“《》」「", '"'),
+            ("∶：", ":"),
+            ("？", "?"),
+            ("）", ")"),
+            ("！", "!"),
+            ("（", "("),
+            ("；", ";"),
+        ),
+        *(
+            ("～", "~"),
+            ("’", "'"),
+            ("…", "..."),
+            ("━", "-"),
+            ("〈", "<"),
+            ("〉", ">"),
+            ("【", "["),
+            ("】", "]"),
+            ("％", "%"),
+        ),
         *((chr(0xFF10 + digit), str(digit)) for digit in range(10)),
     )
     for char in chars
@@ -158,7 +177,9 @@ def _plain(text: str) -> str:
 def _align(prepared: str, text: str) -> NDArray[np.intp]:
     """For each character of a prepared text, the index of its character in the original."""
     # Each character is prepared alone, so every prepared character knows its origin.
-    pieces = [(char, index) for index, original in enumerate(text) for char in _plain(original).translate(_PUNCTUATION)]
+    pieces = [
+        (char, index) for index, original in enumerate(text) for char in _plain(original).translate(_PUNCTUATION)
+    ]
     chars = [char for char, _ in pieces]
     starts = np.zeros(len(prepared), dtype=np.intp)
     last = 0

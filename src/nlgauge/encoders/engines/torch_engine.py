@@ -278,7 +278,9 @@ class TorchEncoder:
         if (folder / "tokenizer.json").is_file():
             digest = self._files.tokenizer_digest
             return TextTokenizer.from_folder(folder, positions=positions, digest=digest)
-        if self._network.config.model_type == "xlm" and all((folder / name).is_file() for name in (VOCABULARY, MERGES)):
+        if self._network.config.model_type == "xlm" and all(
+            (folder / name).is_file() for name in (VOCABULARY, MERGES)
+        ):
             return XlmTokenizer.read(folder, positions=positions)
         try:
             with quiet(self._transformers):

