@@ -223,7 +223,9 @@ def test_a_cache_that_cannot_be_written_is_only_slower(
 def test_weights_that_are_not_tensors_are_refused(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UnsupportedModelError, match=r"refused to read pytorch_model\.bin of model 'tiny': it contains"):
+    with pytest.raises(
+        UnsupportedModelError, match=r"refused to read pytorch_model\.bin of model 'tiny': it contains"
+    ):
         engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 

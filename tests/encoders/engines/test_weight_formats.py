@@ -75,9 +75,9 @@ def test_exports_of_torch(tmp_path: Path, shape: str) -> None:
     copy = without_weights(folder, tmp_path / "onnx")
     network = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     run = network.forward
-    network.forward = lambda input_ids, attention_mask: run(
-        input_ids=input_ids, attention_mask=attention_mask
-    ).last_hidden_state
+    network.forward = lambda input_ids, attention_mask: (
+        run(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+    )
     ids = torch.from_numpy(IDS)
     names = {"input_names": ["input_ids", "attention_mask"], "output_names": ["last_hidden_state"]}
     axes = {name: {0: "batch", 1: "length"} for name in names["input_names"]}
@@ -93,7 +93,9 @@ def test_exports_of_torch(tmp_path: Path, shape: str) -> None:
             **names,
         )
     assert_same_vectors(folder, copy)
-    with pytest.raises(UnsupportedModelError, match="engine 'torch' cannot read the ONNX weights .*; use engine 'onnx'"):
+    with pytest.raises(
+        UnsupportedModelError, match=r"engine 'torch' cannot read the ONNX weights .*; use engine 'onnx'"
+    ):
         TorchEncoder(resolve(str(copy)), threads=1, device="cpu")
 
 
