@@ -136,8 +136,8 @@ def by_pair(
     pairs: list[tuple[str, str]], recipes: Sequence[str] = ALONE, **run: object
 ) -> dict[str, NDArray[np.float64]]:
     """All components of each pair, by recipe."""
-    found = scored([h for h, _ in pairs], [r for _, r in pairs], recipes, **run)
-    return {metric: np.array(list(score.segments.values())).T for metric, score in found.items()}
+    result = scored([h for h, _ in pairs], [r for _, r in pairs], recipes, **run)
+    return {metric: np.array(list(score.segments.values())).T for metric, score in result.items()}
 
 
 def same_bits(one: dict[str, NDArray[np.float64]], other: dict[str, NDArray[np.float64]]) -> None:
@@ -157,9 +157,9 @@ def test_a_score_does_not_depend_on_order_or_neighbours(pairs: list[tuple[str, s
     together = by_pair(pairs)
     order = list(range(len(pairs)))
     random.Random(seed).shuffle(order)
-    same_bits(by_pair([pairs[at] for at in order]), {metric: rows[order] for metric, rows in together.items()})
-    at = seed % len(pairs)
-    same_bits(by_pair([pairs[at]]), {metric: rows[at : at + 1] for metric, rows in together.items()})
+    same_bits(by_pair([pairs[index] for index in order]), {metric: rows[order] for metric, rows in together.items()})
+    index = seed % len(pairs)
+    same_bits(by_pair([pairs[index]]), {metric: rows[index : index + 1] for metric, rows in together.items()})
 
 
 @pytest.mark.heavy
@@ -172,9 +172,9 @@ def test_a_score_does_not_depend_on_the_batch(pairs: list[tuple[str, str]], budg
 def test_a_score_does_not_depend_on_threads(thirty_pairs: dict[str, Any]) -> None:
     """Threads outermost: a model is loaded anew for another number of them."""
     pairs = [(pair["hyp"], pair["ref"]) for pair in thirty_pairs["pairs"]]
-    one, two, three = (by_pair(pairs, threads=threads) for threads in (1, 2, 3))
-    same_bits(two, one)
-    same_bits(three, one)
+    first, two, three = (by_pair(pairs, threads=threads) for threads in (1, 2, 3))
+    same_bits(two, first)
+    same_bits(three, first)
 
 
 def test_a_score_does_not_depend_on_the_other_recipes(thirty_pairs: dict[str, Any]) -> None:
@@ -258,8 +258,8 @@ ANY_TEXT = [
 def test_any_text_has_a_finite_score(pairs: list[tuple[str, str]], unknown: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.NlgaugeWarning)
-        found = by_pair(pairs, ANY_TEXT, empty="zero", unknown=unknown)
-    assert [metric for metric, values in found.items() if not np.isfinite(values).all()] == []
+        result = by_pair(pairs, ANY_TEXT, empty="zero", unknown=unknown)
+    assert [metric for metric, values in result.items() if not np.isfinite(values).all()] == []
 
 
 def test_idf_of_the_corpus_is_in_the_signature_and_can_be_frozen(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
         del sys.modules[name]
     words._by_name.cache_clear()  # another test may have asked for the real list
     try:
-        found = load_stopwords("spacy-en")
-        assert (found.name, found.words) == ("spacy-en", {"the", "a"})
+        result = load_stopwords("spacy-en")
+        assert (result.name, result.words) == ("spacy-en", {"the", "a"})
         with pytest.raises(nlgauge.errors.RecipeError, match="'xx'"):
             load_stopwords("spacy-xx")
     finally:

@@ -316,9 +316,7 @@ class QuantisedWeights:
         with contextlib.suppress(OSError, SafetensorError):  # not stored yet, or truncated by a full disk
             return dict(load_file(path))
         print(
-            f"nlgauge: computing the int8 weights of model {plan.model!r}, once, in {path.parent} "
-            f"({len(plan.products)} products, plan {short_digest(plan.digest)}: {plan.method}; "
-            f"ranges from {plan.about})",
+            f"nlgauge: computing the int8 weights of model {plan.model!r} once; they are kept in {path.parent}",
             file=sys.stderr,
         )
         arrays: dict[str, NDArray[Any]] = {}

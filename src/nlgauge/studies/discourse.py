@@ -328,7 +328,7 @@ def discourse(
     )
     all_documents = (
         document
-        for documents in (*(one.no_noun for one in measured.values()), references_without_noun)
+        for documents in (*(features.no_noun for features in measured.values()), references_without_noun)
         for document in documents
     )
     warn_about_note(NO_NOUN, all_documents, NO_NOUN.message.format(metric="each feature of nouns"), _DOCUMENTS)

@@ -16,17 +16,17 @@ PAIR = ("explain", "pair", "--hyp-text", "A cat sat on it.", "--ref-text", "The 
 def test_a_pair_is_explained_in_words(run: Run) -> None:
     result = run(*PAIR, "--metric", "moverscore")
     assert result.status == 0
-    found = nlgauge.explain_pair("A cat sat on it.", "The cat sat on a mat.", metric="moverscore")
-    assert result.out.startswith(found.sentence + "\n\nhypothesis: A cat sat on it (.)\n")
+    actual = nlgauge.explain_pair("A cat sat on it.", "The cat sat on a mat.", metric="moverscore")
+    assert result.out.startswith(actual.sentence + "\n\nhypothesis: A cat sat on it (.)\n")
     assert "note: idf gave a text no weight" in result.out
     assert "\x1b[" not in result.out
-    assert result.err == f"signature: {found.signature.short()}\n"
+    assert result.err == f"signature: {actual.signature.short()}\n"
 
 
 def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:
     result = run(*PAIR, "--format", "json", "--leave-one-out", "--side-by-side", "--shapley", "--component", "recall")
     record = json.loads(result.out)
-    found = nlgauge.explain_pair(
+    actual = nlgauge.explain_pair(
         "A cat sat on it.",
         "The cat sat on a mat.",
         leave_one_out=True,
@@ -34,7 +34,7 @@ def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:
         shapley=True,
         component="recall",
     )
-    assert record == {"nlgauge": nlgauge.__version__, **json.loads(json.dumps(found.to_dict()))}
+    assert record == {"nlgauge": nlgauge.__version__, **json.loads(json.dumps(actual.to_dict()))}
     assert result.err == ""
 
 

@@ -49,10 +49,12 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
     assert list(described) == list(PAPER_TABLES)
     # What has no entry is in both lists, with its reason.
-    assert {one["reason"] for one in described.values()} == {None}
-    told = {one["printed"][0]: one["reason"] for one in listed if one["id"] is None}
+    assert {element["reason"] for element in described.values()} == {None}
+    told = {element["printed"][0]: element["reason"] for element in listed if element["id"] is None}
     assert told == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
-    assert {tuple(one) for one in listed} == {("id", "title", "source", "printed", "data", "models", "reason")}
+    assert {tuple(element) for element in listed} == {
+        ("id", "title", "source", "printed", "data", "models", "reason")
+    }
     assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
     assert described["repro-table3"]["printed"] == ["reproducibility study, Table 3"]
     assert described["moverscore-table1"]["printed"][:2] == ["MoverScore, Table 1", "MoverScore, Table 7"]
@@ -103,7 +105,7 @@ def test_rankings_on_frames(run: Run, folder: Path) -> None:
     command = ("study", "reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
     second, half = (json.loads(run(*command, "--ties", ties).out) for ties in ("second", "half"))
     assert second["rows"][1]["reason"] == "8 of 296 setups"
-    cells = [found["rows"][1]["cells"]["disagree"]["ours"] for found in (second, half)]
+    cells = [result["rows"][1]["cells"]["disagree"]["ours"] for result in (second, half)]
     assert cells[0] != cells[1]
     assert half["options"]["ties"] == "half"
     assert (
@@ -131,7 +133,7 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written == json.loads(run(*command, "--format", "json").out)
-    rows = {one["name"]: one for one in written["rows"]}
+    rows = {row["name"]: row for row in written["rows"]}
     cell = rows["ROUGE-L"]["cells"]["bagel inf"]
     assert cell["published"] == 0.202
     assert cell["difference"] == pytest.approx(cell["ours"] - 0.202)
@@ -139,8 +141,8 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert rows["ROUGE-L"]["signatures"]["bagel inf"].startswith("rougel|")
     assert rows["BERTSCORE-F1"]["reason"] == "not computed: --model none"
     assert f"{cell['ours']:.3f}" in text.out
-    tsv = [one for one in run(*command, "--format", "tsv").rows if one["metric"] == "ROUGE-L"]
-    assert [one["value"] for one in tsv] == ["published", "ours", "difference"]
+    tsv = [row for row in run(*command, "--format", "tsv").rows if row["metric"] == "ROUGE-L"]
+    assert [item["value"] for item in tsv] == ["published", "ours", "difference"]
     assert tsv[1]["bagel inf"] == f"{cell['ours']:.3f}"
     assert r"\begin{tabular}" in run(*command, "--format", "latex").out
     assert "| ROUGE-L | published |" in run(*command, "--format", "markdown").out
@@ -175,9 +177,9 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     limits = ("--at", ".", "--data", "wmt17", "--levels", "segment", "--langpairs", "cs-en", "-q")
     result = run("study", "reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
     assert (result.status, result.err) == (0, "")
-    found = json.loads(result.out)
-    assert found["id"] == "repro-figure2"
-    assert {row["name"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
+    actual = json.loads(result.out)
+    assert actual["id"] == "repro-figure2"
+    assert {row["name"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in actual["rows"]} == {
         "Mover-1 RD(dis,ori)": False,
         "Mover-1 RD(dis,pr)": False,
     }

@@ -62,7 +62,7 @@ def corpus_of_lengths(lengths: dict[int, int]) -> list[Tokens]:
             special = np.zeros(length, dtype=bool)
             special[[0, -1]] = True
             texts.append(Tokens(ids, special, np.arange(len(ids), dtype=np.int32)))
-    return [texts[at] for at in random.permutation(len(texts))]
+    return [texts[index] for index in random.permutation(len(texts))]
 
 
 def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
@@ -101,8 +101,8 @@ def test_a_single_token_is_the_same_bits_in_any_batch(engine: type[GraphEncoder]
     encoder = tiny(engine, tmp_path / kind, kind)
     ids = some_ids(1, count=9)
     (together,) = encoder.encode(ids, (3,))
-    for at, row in enumerate(ids):
-        assert np.array_equal(encoder.encode(row[None], (3,))[0][0], together[at])
+    for index, row in enumerate(ids):
+        assert np.array_equal(encoder.encode(row[None], (3,))[0][0], together[index])
 
 
 # Graphs
@@ -316,8 +316,8 @@ def test_a_graph_of_other_layers_under_the_wrong_name_is_built_again(
     encoder = tiny(engine, tmp_path / "tiny")
     wanted = encoder.encode(some_ids(4), (2,))[0]
     encoder.encode(some_ids(4), (1,))
-    one, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
-    two.write_bytes(one.read_bytes())
+    first, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
+    two.write_bytes(first.read_bytes())
     assert np.array_equal(tiny(engine, tmp_path / "again").encode(some_ids(4), (2,))[0], wanted)
 
 
@@ -347,10 +347,10 @@ def test_openvino_encodes_run_one_by_one_where_a_batch_would_move_bits(
     with pytest.warns(
         NlgaugeWarning, match=r"with OpenVINO .* last bits of vectors of model 'tiny' .* engine 'onnx' may be faster"
     ):
-        found = encoder.encode(ids, (1, 2))
-    for one, other in zip(found, expected, strict=True):
-        assert one.shape == other.shape
-        assert np.allclose(one, other, atol=1e-6)
+        result = encoder.encode(ids, (1, 2))
+    for first, other in zip(result, expected, strict=True):
+        assert first.shape == other.shape
+        assert np.allclose(first, other, atol=1e-6)
 
 
 def test_the_probe_sees_a_batch_that_moves_bits() -> None:

@@ -70,7 +70,7 @@ def test_scores_are_available_by_metric_row_and_system() -> None:
 def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:
     table = replace(people_and_systems(), langpair=("cs-en",) * 5, source=("s",) * 5)
     score_judgements(table, ["bertscore"], model="muse")
-    assert not [one for one in recwarn if one.category is LanguageWarning]
+    assert not [item for item in recwarn if item.category is LanguageWarning]
     with pytest.warns(LanguageWarning, match="'cs'"):
         score_judgements(table, ["bertscore:against=source"], model="muse")
 

@@ -16,13 +16,13 @@ def rows(number: int) -> dict[str, TableRow]:
 
 
 def test_layers_and_idf_are_those_of_the_paper() -> None:
-    found = rows(13)
-    assert found["F RoBERTa-Large (idf)"].recipe == "bertscore:layer=17,idf=refs"
-    assert found["R BERT-Large"].recipe == "bertscore:layer=18"
-    assert found["R BERT-Large"].component == "recall"
-    assert found["P XLNet-Large"].model == rows(17)["F XLNet-Large"].model
-    assert found["CHRF++"].recipe == "chrf:words=2"
-    assert not found["BLEND"].computed
+    result = rows(13)
+    assert result["F RoBERTa-Large (idf)"].recipe == "bertscore:layer=17,idf=refs"
+    assert result["R BERT-Large"].recipe == "bertscore:layer=18"
+    assert result["R BERT-Large"].component == "recall"
+    assert result["P XLNet-Large"].model == rows(17)["F XLNet-Large"].model
+    assert result["CHRF++"].recipe == "chrf:words=2"
+    assert not result["BLEND"].computed
     # Table 12 says where there is no idf; without a word there is.
     assert rows(12)["F BERT-Base"].recipe == "bertscore:layer=9,idf=refs"
     assert rows(12)["F BERT-Base (no idf)"].recipe == "bertscore:layer=9"
@@ -61,20 +61,22 @@ def test_a_row_of_another_model_has_published_values_only(tmp_path: Path) -> Non
 
 
 def test_the_ablation_changes_one_part_at_a_time() -> None:
-    found = rows(9)
+    result = rows(9)
     vanilla = "moverscore:profile=v1,n=1,aggregation=layer-9,idf=none,subwords=all,punctuation=keep"
-    assert found["Vanilla: WMD1"].recipe == vanilla
-    assert found["IDF-L: WMD1"].recipe == vanilla.replace("idf=none", "idf=refs")
-    assert found["IDF-L + SEP: WMD1"].recipe == vanilla.replace("idf=none", "idf=both")
-    whole = found["IDF-L + SEP + PMEANS + MNLI + RM: WMD2"]
+    assert result["Vanilla: WMD1"].recipe == vanilla
+    assert result["IDF-L: WMD1"].recipe == vanilla.replace("idf=none", "idf=refs")
+    assert result["IDF-L + SEP: WMD1"].recipe == vanilla.replace("idf=none", "idf=both")
+    whole = result["IDF-L + SEP + PMEANS + MNLI + RM: WMD2"]
     assert (
         whole.recipe == "moverscore:profile=v1,n=2,aggregation=pmeans,idf=both,subwords=first,punctuation=drop-ascii"
     )
     assert whole.model is not None
     assert whole.model.name == "MNLI_BERT"
-    assert found["Vanilla: F BERT"].recipe == "bertscore:layer=9"
+    assert result["Vanilla: F BERT"].recipe == "bertscore:layer=9"
     # SEP weighs hypotheses by their own idf, which is idf=both of BERTScore.
-    assert found["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
-    assert found["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
-    assert found["IDF-L + SEP + RM: F BERT"].note == "published values only: nlgauge's BERTScore has no option for RM"
-    assert not found["IDF-S: WMD1"].computed
+    assert result["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
+    assert result["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
+    assert (
+        result["IDF-L + SEP + RM: F BERT"].note == "published values only: nlgauge's BERTScore has no option for RM"
+    )
+    assert not result["IDF-S: WMD1"].computed

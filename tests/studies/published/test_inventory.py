@@ -29,8 +29,8 @@ def test_each_item_has_an_entry_or_a_reason_and_each_entry_an_item() -> None:
 
 
 def item(paper: str, name: str) -> PrintedItem:
-    (found,) = (one for one in INVENTORY if (one.paper, one.name) == (paper, name))
-    return found
+    (result,) = (entry for entry in INVENTORY if (entry.paper, entry.name) == (paper, name))
+    return result
 
 
 def test_partly_covered_items_name_the_part() -> None:
@@ -39,7 +39,7 @@ def test_partly_covered_items_name_the_part() -> None:
     assert {question.level for question in questions if question is not None} == {"segment"}
     assert of_lists.title.endswith("(segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)")
     # Data that no loader reads: print is shown, and nothing of ours.
-    of_print = {name for one in INVENTORY if "published values only" in one.part for name in one.entries}
+    of_print = {name for entry in INVENTORY if "published values only" in entry.part for name in entry.entries}
     assert of_print == {name for name, table in PAPER_TABLES.items() if table.unavailable and not table.data}
 
 

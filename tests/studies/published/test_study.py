@@ -79,8 +79,8 @@ def package(folder: Path, year: int, *langpairs: str) -> None:
             texts = outputs[number:] + outputs[:number]
             write(folder / f"system-outputs/{pair}/newstest{year}.{system}.{pair}", *texts)
             scores = HUMAN[system][number:] + HUMAN[system][:number]
-            for at, value in enumerate(scores[:5]):
-                segments.append(f"{pair} newstest{year} {system} {at + 1} {value}")
+            for index, value in enumerate(scores[:5]):
+                segments.append(f"{pair} newstest{year} {system} {index + 1} {value}")
             systems.append(f"{pair} {OFFICIAL[system]} {system}")
     write(folder / "DA-syslevel.csv", *systems)
     if year == 2017:
@@ -95,7 +95,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(
         folder / "wmt18" / "RR-seglevel.csv",
         "DATA SID BETTER WORSE",
-        *(f"cs-en newstest2018 {at + 1} A.1 B.2" for at in range(6)),
+        *(f"cs-en newstest2018 {index + 1} A.1 B.2" for index in range(6)),
         "cs-en newstest2018 1 A.1 C.3",
         "cs-en newstest2018 2 C.3 A.1",
         "cs-en newstest2018 5 B.2 C.3",
@@ -113,27 +113,27 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def study(number: str) -> PaperTable:
-    found = find_paper_table(number)
-    assert found.kind == "sensitivity"
-    return found
+    result = find_paper_table(number)
+    assert result.kind == "sensitivity"
+    return result
 
 
 def ours(result: Reproduction, row: str, column: str) -> Any:
-    (found,) = (one for one in result.rows if one.name == row)
-    return found.cells[column].ours
+    (actual,) = (item for item in result.rows if item.name == row)
+    return actual.cells[column].ours
 
 
 def lists() -> list[str]:
     """The lists of English stop words on this machine; stopwords-iso is one of the tests' packages."""
-    found = []
+    result = []
     for name in ("spacy-en", "iso-en", "nltk-en"):
         try:
             load_stopwords(name)
         except MissingExtraError:
             continue
-        found.append(name)
-    assert "iso-en" in found
-    return found
+        result.append(name)
+    assert "iso-en" in result
+    return result
 
 
 def correlations(
@@ -215,7 +215,7 @@ def test_cv_over_lists_of_stop_words_is_that_of_separate_runs(data: Path) -> Non
     reason = result.rows[0].reason
     assert "another model: minilm (published: MNLI_BERT)" in reason
     assert ("settings (published: 4)" in reason) == (len(settings) < 4)
-    for name in {"spacy", "iso", "nltk"} - {one.partition("-")[0] for one in lists()}:
+    for name in {"spacy", "iso", "nltk"} - {item.partition("-")[0] for item in lists()}:
         assert any(what.startswith(f"stop words {name!r} (en): ") for what in result.missing)
     assert any(what.startswith("MoverScore's list of 153 English stop words") for what in result.missing)
     best = reproduce(study("table10"), **choice, langpairs="cs-en", rows="Mover-1")
@@ -242,8 +242,8 @@ def test_rd_and_the_best_cell_are_those_of_separate_runs(data: Path) -> None:
     pieces = correlations(data, [f"{MOVER},subwords={how}" for how in ("first", "all", "average")])
     first = reproduce(study("figure1"), **choice, rows="Mover-1 CV_SUB")
     assert ours(first, "Mover-1 CV_SUB", "17 seg cs-en") == pytest.approx(cv(pieces))
-    cells = [(one, other) for one in ("first", "all", "average") for other in ("drop-ascii", "keep")]
-    values = correlations(data, [f"{MOVER},subwords={one},punctuation={other}" for one, other in cells])
+    cells = [(item, other) for item in ("first", "all", "average") for other in ("drop-ascii", "keep")]
+    values = correlations(data, [f"{MOVER},subwords={left},punctuation={other}" for left, other in cells])
     best = reproduce(study("table15"), **choice, levels="segment")
     assert ours(best, "Mover-1", "17 seg cs-en") == " + ".join(cells[int(np.argmax(values))])
     assert best.rows[0].cells["17 seg cs-en"].difference is None
@@ -265,13 +265,13 @@ def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
 def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     choice: dict[str, Any] = {"at": data, "data": "wmt17", "levels": "segment", "rows": "BERT-F1"}
     both = reproduce(study("table11"), **choice, langpairs=["cs-en", "de-en"])
-    one = reproduce(study("table11"), **choice, langpairs="de-en")
-    assert ours(one, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
+    first = reproduce(study("table11"), **choice, langpairs="de-en")
+    assert ours(first, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
     assert ours(both, "BERT-F1", "17 seg cs-en") != ours(both, "BERT-F1", "17 seg de-en")
     # All data sets of the study that are here: each text once per language pair.
     texts = {text for outputs in SYSTEMS.values() for text in outputs}
     judged = {text for outputs in SYSTEMS.values() for text in outputs[:5]}
-    *_, drawn = (note for note in one.notes if note.startswith("random corpora"))
+    *_, drawn = (note for note in first.notes if note.startswith("random corpora"))
     assert drawn.endswith(" texts of tac2008, wmt17, wmt18")
     assert int(drawn.split()[6]) > len(texts) + len(judged) + 2 * len(REFS)
 
@@ -316,11 +316,11 @@ def test_topics_and_several_references(data: Path) -> None:
     for idf in ("refs", "none"):
         recipe = f"bertscore:idf={idf},multiref=mean"
         scores = score_judgements(table, [recipe], model="minilm").metrics[0].values
-        found = []
+        actual = []
         for topic in table.topics:
-            rows = [at for at, name in enumerate(table.topic or ()) if name == topic]
-            found.append(spearmanr(scores[rows], table.human["responsiveness"][rows])[0])
-        values.append(statistics.mean(found))
+            rows = [index for index, name in enumerate(table.topic or ()) if name == topic]
+            actual.append(spearmanr(scores[rows], table.human["responsiveness"][rows])[0])
+        values.append(statistics.mean(actual))
     expected = 100 * (values[1] - values[0]) / values[0]
     assert ours(result, "BERT-F1", "TAC08 resp rho") == pytest.approx(expected)
     assert set(result.columns) <= {
@@ -370,13 +370,13 @@ def test_a_finished_run_is_not_computed_again(data: Path, tmp_path: Path, monkey
 
 def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
     result = reproduce(study("figure2"), at=data, data="wmt17", langpairs="cs-en", levels="segment")
-    found = json.loads(result.render("json"))
-    assert (found["id"], found["model"], found["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
-    assert [row["name"] for row in found["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
-    cell = found["rows"][0]["cells"]["17 seg cs-en"]
+    actual = json.loads(result.render("json"))
+    assert (actual["id"], actual["model"], actual["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
+    assert [row["name"] for row in actual["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
+    cell = actual["rows"][0]["cells"]["17 seg cs-en"]
     assert cell["published"] is None
     assert isinstance(cell["ours"], float)
-    assert found["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
+    assert actual["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
     result.save_figure(tmp_path / "figure2.svg")
     assert "</svg>" in (tmp_path / "figure2.svg").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="no value of repro-figure2 was computed"):

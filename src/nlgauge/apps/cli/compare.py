@@ -94,7 +94,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files of the same NAME are runs (seeds) of a system")
+    runs: bool = option(False, Flag(), help="files of the same NAME= are seeds of one system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -170,9 +170,10 @@ class _Files:
                 msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
                 raise RecipeError(msg)
         if runs and None in names:
-            system = next((name for name in names if name), "base")
-            example = " ".join(f"{system}={spec}" for _, spec in pairs[:2])
-            msg = f"--runs needs the name of each file's system, such as {example}"
+            msg = (
+                "--runs needs NAME=FILE for every file, and files with the same NAME are runs of one system, such as "
+                "base=seed1.txt base=seed2.txt new=seed3.txt new=seed4.txt"
+            )
             raise RecipeError(msg)
         return cls([spec for _, spec in pairs], names, runs)
 
@@ -307,7 +308,7 @@ class GateOptions(OptionSet):
     strict: bool = option(
         False,
         Flag(),
-        help=f"exit status {GATE_UNDECIDED} if undecided, as on too few segments",
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
         needs="gate",
     )
     base: str | None = option(

@@ -55,7 +55,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="measures (acc-eq: pairwise accuracy, spa: its soft version)",
+        help="measures (acc-eq, spa: pairwise accuracy, strict and soft; differences: within segments)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(

@@ -179,7 +179,7 @@ def change_sensitivity(command: Command) -> Command:
     change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
     change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
     change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
-    change |= {"plot": {"help": "figure of CV and RD; also FILE-ranks with the scores by setting"}}
+    change |= {"plot": {"help": "figure of variation (CV, RD); a second one, FILE-ranks, of scores"}}
     title = "data with human judgements instead of files"
     return command.with_flags(
         data_flags(title, required=False),
@@ -212,7 +212,11 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
 
 def _study(args: argparse.Namespace) -> Study:
     if bool(args.preset) == bool(args.study):
-        msg = f"nlgauge study sensitivity needs either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
+        msg = (
+            "--preset and --study cannot be combined; omit one of them"
+            if args.preset
+            else f"nlgauge study sensitivity needs either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
+        )
         raise RecipeError(msg)
     if args.study:
         study = load_study(args.study)

@@ -263,9 +263,12 @@ def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
     """Refuse requests that are too large or not allowed; returns the number of characters of all texts."""
     limits = service.settings.limits
     if "systems" in request.inputs and [getattr(request, name) for name in ("hyps", "systems")].count(None) != 1:
-        raise ProblemError(
-            422, "the request needs either 'hyps' (one system) or 'systems' (several, by name)", kind="form"
+        problem = (
+            "needs either 'hyps' (one system) or 'systems' (several, by name)"
+            if request.hyps is None  # type: ignore[attr-defined]  # an input, as `inputs` says
+            else "has both 'hyps' and 'systems'; send one of them"
         )
+        raise ProblemError(422, f"the request {problem}", kind="form")
     places = list(request.places())
     _check_size(request, places, limits, job=job)
     _check_operation(request, places, limits)

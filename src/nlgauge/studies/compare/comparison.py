@@ -45,7 +45,11 @@ class CompareSettings(OptionSet):
 
     called: ClassVar[str] = "settings of a comparison"
 
-    test: TestName = option("bootstrap", Choice(*TESTS), help="test that decides whether two systems differ")
+    test: TestName = option(
+        "bootstrap",
+        Choice(*TESTS),
+        help="test that decides whether two systems differ",
+    )
     tests_shown: tuple[TestName, ...] = option(
         ("bootstrap", "t", "wilcoxon", "sign"),
         Many(Choice(*TESTS)),

@@ -129,14 +129,15 @@ def own_idf_notes(signature: str) -> list[str]:
 
 
 def _size(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
-    unit = "documents" if metric.documents is not None else "instances"
+    unit = f"{'document' if metric.documents is not None else 'segment'}{'s' * (sample.units != 1)}"
     sentences = []
     if sample.units < LEAST_UNITS:
-        sentences.append(f"{sample.units} {unit}: no intervals, and no difference is called significant")
-    elif sample.units < LEAST_FOR_A_VERDICT:
         sentences.append(
-            f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
+            f"{sample.units} {unit}: too few for intervals, which need {LEAST_UNITS}, and for a verdict, which needs "
+            f"{LEAST_FOR_A_VERDICT}"
         )
+    elif sample.units < LEAST_FOR_A_VERDICT:
+        sentences.append(f"{sample.units} {unit}: too few for a verdict, which needs {LEAST_FOR_A_VERDICT}")
     drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
     enough = sample.units >= LEAST_FOR_A_VERDICT
     least = smallest_p(settings, units=sample.units, differing=metric.n) if drawn and enough else 0.0

@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ours(result: Reproduction, row: str) -> list[float | str | None]:
-    (found,) = [one for one in result.rows if one.name == row]
-    return [cell.ours for cell in found.cells.values()]
+    (actual,) = [item for item in result.rows if item.name == row]
+    return [cell.ours for cell in actual.cells.values()]
 
 
 def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
@@ -42,7 +42,7 @@ def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
 
 
 def test_options_change_the_values_and_are_named(folder: Path) -> None:
-    found = {}
+    actual = {}
     for name, options in (
         ("second", RankingOptions()),
         ("reversed", RankingOptions(reverse=True)),
@@ -50,12 +50,12 @@ def test_options_change_the_values_and_are_named(folder: Path) -> None:
         ("half, reversed", RankingOptions(ties="half", reverse=True)),
     ):
         result = reproduce(PAPER_TABLES["bt-table1"], at=folder, rankings=options)
-        found[name] = ours(result, "mean vs BT")[0]
+        actual[name] = ours(result, "mean vs BT")[0]
         assert any("non-default options" in note for note in result.notes) == (name != "second")
         assert result.to_dict()["options"]["ties"] == options.ties
-    assert found["second"] != found["reversed"], "the later column is another one"
-    assert found["half"] == pytest.approx(found["half, reversed"]), "half a win has no order"
-    assert found["half"] != found["second"]
+    assert actual["second"] != actual["reversed"], "the later column is another one"
+    assert actual["half"] == pytest.approx(actual["half, reversed"]), "half a win has no order"
+    assert actual["half"] != actual["second"]
 
 
 def test_data_limits_the_frames(folder: Path) -> None:
