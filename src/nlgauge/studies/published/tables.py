@@ -20,7 +20,9 @@ from typing import Any, Literal
 
 from nlgauge.studies.meta.questions import Question
 
-Kind = Literal["agreement", "sensitivity", "hybrids", "features", "regression", "rankings", "robustness", "density"]
+Kind = Literal[
+    "agreement", "sensitivity", "hybrids", "features", "regression", "rankings", "robustness", "density", "layers"
+]
 
 
 @dataclass(frozen=True)
