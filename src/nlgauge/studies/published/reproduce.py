@@ -329,7 +329,7 @@ def check_plotted(table: PaperTable) -> None:
     else:
         plotted = table.kind in {"rankings", "layers"} and table.experiment in _OF_RANKINGS
     if not plotted:
-        plottable = "sensitivity studies with numeric cells, bertscore-figure3, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
+        plottable = "numeric sensitivity studies, bertscore-figure3, bt-figure2, bt-figure3 and bt-figure4(c)"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 
