@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import INT8
+from nlgauge.encoders.checkpoint import CheckpointWeights
 from nlgauge.encoders.graphs.builder import GraphBuilder
-from nlgauge.encoders.graphs.families import CheckpointWeights
 from nlgauge.errors import InputError, ModelError
 from nlgauge.io.storage import ContentError, FrozenTable, cache_dir, number, short_digest, text_digest, write_atomic
 from nlgauge.io.store.resolve import ModelFiles

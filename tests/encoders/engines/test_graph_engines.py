@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 import nlgauge.encoders.engines.graph_engines
@@ -219,16 +219,29 @@ def test_a_cache_that_cannot_be_written_is_only_slower(
 # Files that it cannot use
 
 
-@pytest.mark.parametrize("instead", ["pytorch_model.bin", "shards"])
 @pytest.mark.usefixtures("own_cache")
-def test_weights_in_another_format_send_to_torch(engine: type[GraphEncoder], tmp_path: Path, instead: str) -> None:
+def test_weights_that_are_not_tensors_are_refused(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
-    names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
-    for name in names if instead == "shards" else [instead]:
-        (folder / name).write_bytes(b"not read by this engine")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(UnsupportedModelError, match=r"'tiny' has no model.safetensors.*nlgauge\[torch\]"):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(
+        UnsupportedModelError, match=r"refused to read pytorch_model\.bin of model 'tiny': it contains"
+    ):
         engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_shards_are_read_as_one_file(engine: type[GraphEncoder], tmp_path: Path) -> None:
+    expected = tiny(engine, tmp_path / "whole").encode(some_ids(6), (0, 4))
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names = sorted(tensors)
+    for number, part in enumerate((names[::2], names[1::2]), start=1):
+        path = folder / f"model-{number:05d}-of-00002.safetensors"
+        save_file({name: tensors[name] for name in part}, path, {"format": "pt"})
+    encoder = engine(files_of(folder), threads=1)
+    for vectors, same in zip(encoder.encode(some_ids(6), (0, 4)), expected, strict=True):
+        assert np.array_equal(vectors, same)
 
 
 @pytest.mark.usefixtures("own_cache")

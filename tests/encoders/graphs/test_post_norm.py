@@ -12,7 +12,8 @@ import onnx
 import pytest
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
-from nlgauge.encoders.graphs.families import CheckpointWeights, encoder_graph, family_of
+from nlgauge.encoders.checkpoint import CheckpointWeights
+from nlgauge.encoders.graphs.families import encoder_graph, family_of
 from nlgauge.encoders.graphs.post_norm import relative_bucket
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import nlgauge
+from nlgauge.core.vector_metric import PAPER_LAYERS
+from nlgauge.data.cards import load
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.tables import TableRow
@@ -95,3 +99,19 @@ def test_the_ablation_changes_one_part_at_a_time() -> None:
     assert {row.data for name, row in result.items() if name.startswith("IDF-S")} == {"wmt17-testset"}
     assert len(result) == 27
     assert all(row.computed for row in result.values())
+
+
+def test_layers_are_printed_for_twelve_models_and_computed_for_those_here(data_folder: Path) -> None:
+    table = PAPER_TABLES["bertscore-figure3"]
+    # Table 8; `PAPER_LAYERS` has the same numbers for default layers.
+    printed = {row.name: (row.published["layers"], row.published["best"]) for row in table.rows if row.published}
+    assert printed == PAPER_LAYERS
+    result = reproduce(table, at=data_folder, model="minilm", langpairs=["cs-en"])
+    computed = [row for row in result.rows if row.has_ours]
+    assert [row.name for row in computed] == ["minilm"]
+    ours = {label: cell.ours for label, cell in computed[0].cells.items() if cell.ours is not None}
+    assert ours.keys() == {"layers", "best", *map(str, range(7))}
+    rows = load("wmt15", data_folder / "wmt15", langpairs=["cs-en"])
+    score = nlgauge.score(rows.hypothesis, rows.references, metric="bertscore:layer=4")
+    assert ours["4"] == pytest.approx(np.corrcoef(score.segments["f1"], rows.gold())[0, 1], abs=1e-9)
+    assert ours["best"] == max(range(7), key=lambda layer: ours[str(layer)])

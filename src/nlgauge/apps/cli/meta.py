@@ -264,7 +264,7 @@ COMMANDS = {
             data_flags(),
             Flags(TuneOptions, change={"model": {"kind": MODEL, "project": True}}),
             *run_flags(texts=True),
-            output_flags(),
+            output_flags(plot="figure of correlation by layer: .png, .svg or .pdf"),
         ),
         description="Score a data set with BERTScore (F1, without idf) at every layer of a model. The best layer has "
         "the highest average correlation with human judgements.",

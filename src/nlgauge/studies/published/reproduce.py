@@ -31,6 +31,7 @@ from nlgauge.io.canvas import (
 )
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.paired_evaluation import RankingOptions
+from nlgauge.studies.published.layers import draw_published_layers
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import PaperTable
 
@@ -136,6 +137,7 @@ KINDS: Mapping[str, _Kind] = {
         "a table on explanation methods",
         ("rankings", "study", "layer", "langpairs", "levels"),
     ),
+    "layers": _Kind("layers.compute_layers", "a table of layers", ("rankings", "layer", "levels", "study")),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
 }
 
@@ -326,6 +328,7 @@ _OF_RANKINGS = {
     "pairing": _draw_pairings,
     "by-metric": _draw_disagreement,
     "by-size": _draw_disagreement,
+    "by-layer": draw_published_layers,
 }
 
 
@@ -334,9 +337,9 @@ def check_plotted(table: PaperTable) -> None:
     if table.kind == "sensitivity":
         plotted = all(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind == "between" or (table.kind == "rankings" and table.experiment in _OF_RANKINGS)
+        plotted = table.kind == "between" or (table.kind in ("rankings", "layers") and table.experiment in _OF_RANKINGS)
     if not plotted:
-        plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
+        plottable = "numeric sensitivity studies, bertscore-figure3, bt-figure2, bt-figure3 and bt-figure4(c)"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 

@@ -29,6 +29,7 @@ Kind = Literal[
     "regression",
     "rankings",
     "robustness",
+    "layers",
     "density",
     "explanations",
 ]
