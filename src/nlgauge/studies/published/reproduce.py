@@ -128,6 +128,8 @@ KINDS: Mapping[str, _Kind] = {
     "robustness": _Kind("released.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
+    "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
+    "discourse": _Kind("discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")),
 }
 
 
