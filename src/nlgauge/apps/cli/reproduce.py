@@ -141,7 +141,7 @@ _CHANGE: dict[str, dict[str, Any]] = {
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure, for studies and bt-figure2, 3, 4: .png, .svg or .pdf"
+_PLOT = "figure, for studies, bt-figure2, 3, 4 and disco-figure2, 3, 4, 6: .png, .svg or .pdf"
 _RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {

@@ -1,7 +1,7 @@
 """Recompute the scores of example sentences printed in a paper, and check what the paper says about them.
 
-The sentences are in the table's file: a hypothesis with its reference or its source. A row scores those that its metric
-can compare: the metric's recipe compares with references or with sources.
+The sentences are in the table's file: a hypothesis with its reference or its source. A row scores those that its
+metric compares with: references or sources.
 
 SentSim's sum scales its parts by their range in a data set (Eq. 7), which a few sentences do not have. Here it is
 
@@ -9,8 +9,8 @@ SentSim's sum scales its parts by their range in a data set (Eq. 7), which a few
 
 as for parts whose range is 0 ... 1, with the sum scaled to 0 ... 1 like the printed values.
 
-A claim says that a row's values in some columns are all higher than in others. Each is checked on the published values
-and on ours.
+A claim says that a row's values in some columns are all higher than in others. Each is checked on the published
+values and on ours.
 """
 
 from __future__ import annotations

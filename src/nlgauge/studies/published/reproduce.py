@@ -129,7 +129,9 @@ KINDS: Mapping[str, _Kind] = {
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
     "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
-    "discourse": _Kind("discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")),
+    "discourse": _Kind(
+        "discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")
+    ),
 }
 
 
@@ -326,9 +328,9 @@ def check_plotted(table: PaperTable) -> None:
     if table.kind == "sensitivity":
         plotted = all(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind == "rankings" and table.experiment in _OF_RANKINGS
+        plotted = table.kind == "discourse" or (table.kind == "rankings" and table.experiment in _OF_RANKINGS)
     if not plotted:
-        plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
+        plottable = "sensitivity studies with numeric cells, bt-figure2, 3, 4 and 4c, and disco-figure2, 3, 4 and 6"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 
@@ -339,6 +341,8 @@ def draw_reproduction(result: Reproduction) -> Any:
         msg = f"{result.id} was read from JSON, which does not contain a figure; reproduce it again to draw one"
         raise InputError(msg)
     check_plotted(result.table)
+    if result.drawing is not None:
+        return result.drawing()
     return _OF_RANKINGS.get(result.table.experiment, _draw_study)(result, result.table)
 
 

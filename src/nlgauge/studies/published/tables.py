@@ -151,8 +151,8 @@ class TableRow:
     measure: str = ""
     """In sensitivity studies: name of the statistic in the paper, such as `CV_STOP`."""
     setting: str = ""
-    """Setting of the statistics `value` and `share`, and of `rd` if it is not the second one. `random` is the mean of all
-    random corpora, `original` MoverScore's list of stop words or the list that replaces it."""
+    """Setting of the statistics `value` and `share`, and of `rd` if it is not the second one; `random` is the mean of
+    the random corpora, `MoverScore` its list of stop words or the one in its place."""
     base: str = ""
     """Setting that `rd` compares with; the first one by default."""
 
