@@ -27,6 +27,7 @@ from nlgauge.io.canvas import (
     new_panels,
     panel_grid,
     shorten,
+    ticks,
 )
 from nlgauge.studies.discourse import Discourse, Separation, check_discourse_figure
 
@@ -186,6 +187,8 @@ def _draw_scatter(ax: Any, pairs: FeaturePairs, feature: str, *, means: bool) ->
     ax.set_xlim(low - room, high + room)
     ax.set_ylim(low - room, high + room)
     ax.set_aspect("equal")
+    ax.set_xticks(ticks(low, high))
+    ax.set_yticks(ticks(low, high))
     higher, equal, lower = (100 * share for share in pairs.separation[:3])
     ax.set_title(f"{feature}: {higher:.0f} % below, {equal:.0f} % on, {lower:.0f} % above", loc="left", fontsize=9)
     ax.set_xlabel("hypothesis", fontsize=8)

@@ -235,23 +235,26 @@ def _draw_discriminativeness(result: Reproduction) -> Any:
     """Draw the average result of each metric by D of its feature."""
     figure, axes = new_panels(1, len(_D), width=9.5, height=3.6)
     for ax, label in zip(axes, _D, strict=True):
-        for kind, style in _KINDS.items():
-            for name, (x, y) in _points(result.rows, label, kind).items():
+        points = {kind: _points(result.rows, label, kind) for kind in _KINDS}
+        middle = np.mean([x for marks in points.values() for x, _ in marks.values()] or [0])
+        for kind, marks in points.items():
+            style = _KINDS[kind]
+            for name, (x, y) in marks.items():
                 ax.scatter(x, y, s=32, color=style.colour, marker=style.mark)
-                ax.annotate(name, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
-        ax.margins(0.22, 0.1)
+                # Names are inside the panel: to the left of marks in its right half.
+                where = {"xytext": (-5, 5), "ha": "right"} if x > middle else {"xytext": (5, 5), "ha": "left"}
+                ax.annotate(name, (x, y), textcoords="offset points", fontsize=7, **where)
+        ax.margins(0.1, 0.12)
         ax.set_xlabel(f"{label} (%)", fontsize=8)
         ax.set_ylabel("average result, Kendall x 100", fontsize=8)
         ax.tick_params(labelsize=8)
-    shown = {
-        "published": "published results",
-        "ours": f"our results with {result.model}",
-    }
+    names = {"published": "published results", "ours": f"our results with {result.model}"}
+    shown = {name: _KINDS[kind] for kind, name in names.items() if _points(result.rows, "D each", kind)}
     finish_figure(
         figure,
         title=f"{result.id}: {result.title}",
         caption="Left: pairs with each reference; right: with the mean of the references. Results without signs.",
-        legend=(legend_entries(_KINDS, kind="mark"), [shown[kind] for kind in _KINDS]),
+        legend=(legend_entries(shown, kind="mark"), list(shown)),
     )
     return figure
 
