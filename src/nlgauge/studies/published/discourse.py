@@ -221,7 +221,8 @@ def _describe_correlations(rows: Sequence[ReproducedRow]) -> list[str]:
             if len(points) > 2:
                 d, average = zip(*points, strict=True)
                 r = correlate(d, average, undefined="nan").value
-                notes.append(f"Pearson of {label!r} and the average, {title}: {r:.2f} ({len(points)} metrics)")
+                if np.isfinite(r):
+                    notes.append(f"Pearson of {label!r} and the average, {title}: {r:.2f} ({len(points)} metrics)")
     return notes
 
 

@@ -326,7 +326,7 @@ _OF_RANKINGS = {
 def check_plotted(table: PaperTable) -> None:
     """Raise RecipeError for a table without a figure, before it is computed."""
     if table.kind == "sensitivity":
-        plotted = all(row.statistic != "best" for row in table.rows)
+        plotted = any(row.statistic != "best" for row in table.rows)
     else:
         plotted = table.kind == "discourse" or (table.kind == "rankings" and table.experiment in _OF_RANKINGS)
     if not plotted:

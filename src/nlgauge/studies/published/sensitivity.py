@@ -17,12 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nlgauge.core.compare import Checkpoint
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.io.canvas import finish_figure, legend_entries, new_panels, series_styles
 from nlgauge.io.store.catalog import find_card
 from nlgauge.stats.numeric import relative_difference
 from nlgauge.studies.meta.questions import Question
@@ -39,6 +42,9 @@ from nlgauge.text.words import load_stopwords
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
 
 
+#: Marks of lines, so that they differ without colour.
+_MARKS = "os^DvPX*"
+
 #: Agreement of each setting of a grid, on one language pair.
 _Settings = Mapping[str, float | None]
 
@@ -53,7 +59,8 @@ def compute_study(request: Request) -> Reproduction:
     ]
     values = run.values(selected)
     run.note_missing_inputs(everything=request.langpairs is None)
-    return run.reproduction(columns, values, empty_columns=False)
+    result = run.reproduction(columns, values, empty_columns=False)
+    return replace(result, drawing=partial(_draw_layers, result)) if "layers" in run.table.grids else result
 
 
 def _with_layers(request: Request) -> Request:
@@ -71,6 +78,40 @@ def _with_layers(request: Request) -> Request:
         layers = [str(layer) for layer in range(1, depth + 1)]
         rows += [replace(row, name=f"layer {layer}", setting=layer) for layer in layers] if several else [row]
     return replace(request, table=replace(table, rows=tuple(rows)))
+
+
+def _draw_layers(result: Reproduction) -> Any:
+    """Draw the agreement by layer, with a line per column."""
+    rows = {row.name.removeprefix("layer "): row for row in result.rows if row.name.startswith("layer ")}
+    lines = {}
+    for column in result.columns:
+        values = {layer: row.cells[column].ours for layer, row in rows.items()}
+        points = {int(layer): value for layer, value in values.items() if isinstance(value, float)}
+        if points:
+            lines[column] = points
+    if not lines:
+        msg = f"nothing to draw: no value of {result.id} was computed; its table lists the missing inputs"
+        raise InputError(msg)
+    figure, (axes,) = new_panels(1, 1, width=7.5, height=3.6)
+    styles = series_styles(lines)
+    for number, (column, points) in enumerate(lines.items()):
+        axes.plot(
+            list(points), list(points.values()), color=styles[column].colour, marker=_MARKS[number % len(_MARKS)]
+        )
+    axes.set_xticks(range(1, len(rows) + 1))
+    axes.set_xlabel("layer", fontsize=9)
+    axes.set_ylabel("Pearson with human scores", fontsize=9)
+    axes.tick_params(labelsize=8)
+    marked = {
+        name: style._replace(mark=_MARKS[number % len(_MARKS)]) for number, (name, style) in enumerate(styles.items())
+    }
+    finish_figure(
+        figure,
+        title=f"{result.id} with {result.model}: {result.title}",
+        caption="A line for each language pair, and for averages of all of them.",
+        legend=(legend_entries(marked, kind="mark"), list(marked)),
+    )
+    return figure
 
 
 class StudyRun(PublishedRun):
