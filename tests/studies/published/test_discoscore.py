@@ -23,7 +23,7 @@ def ours(found: Reproduction, row: str) -> list[float]:
 
 
 def test_all_twelve_tables_are_there() -> None:
-    names = [name for name in PAPER_TABLES if name.startswith("disco")]
+    names = [name for name in PAPER_TABLES if name.startswith("disco-table")]
     assert names == [f"disco-table{number}" for number in range(1, 13)]
 
 

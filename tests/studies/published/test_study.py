@@ -409,3 +409,74 @@ def test_unused_inputs_are_errors(tmp_path: Path) -> None:
         reproduce(study("table9"), levels="topic")
     with pytest.raises(RecipeError, match="repro-table10 has no figure"):
         reproduce(study("table10"), model="none").save_figure(tmp_path / "x.png")
+
+
+def test_how_often_each_list_is_the_best(data: Path) -> None:
+    choice: dict[str, Any] = {"at": data, "data": "wmt17", "levels": "segment"}
+    table = study("figure4")
+    pairs = tuple(column for column in table.columns if column.label in ("17 seg cs-en", "17 seg de-en"))
+    both = Column("17 seg avg", over=tuple(column.label for column in pairs))
+    rows = [row.name for row in table.rows if row.name.startswith("Mover-1: ")]
+    result = reproduce(replace(table, columns=(*pairs, both)), **choice, rows=rows)
+    settings = ["none", *lists()]
+    best = [
+        settings[int(np.argmax(correlations(data, [f"{MOVER},stopwords={name}" for name in settings], pair=pair)))]
+        for pair in ("cs-en", "de-en")
+    ]
+    names = {"none": "none", "MoverScore's list": "iso-en", "NLTK": "nltk-en", "spaCy": "spacy-en"}
+    for title, name in names.items():
+        shares = [ours(result, f"Mover-1: {title}", label) for label in result.columns]
+        expected = [100.0 * (winner == name) for winner in best]
+        assert shares == ([*expected, sum(expected) / 2] if name in settings else [None] * 3)
+    # What the text of the paper states of segments, Pyramid and Responsiveness, in its section A.4.
+    published = {row.name: row.published for row in table.rows if row.published}
+    assert published["Mover-1: none"]["seg avg"] == pytest.approx(100 * 20 / 21, abs=0.05)
+    assert published["Mover-1: MoverScore's list"] == {"pyr avg": 100, "resp avg": 33.3}
+    assert published["Mover-2: MoverScore's list"] == {"resp avg": 16.7}
+
+
+def test_a_list_of_ones_own_is_that_of_moverscore(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    write(path, "the", "a", "of")
+    inputs = StudyInputs(stopwords=(str(path),))
+    table = study("figure4")
+    rows = [row.name for row in table.rows if row.name.startswith("Mover-1: ")]
+    result = reproduce(table, at=data, data="wmt17", levels="segment", langpairs="cs-en", rows=rows, study=inputs)
+    shares = [ours(result, name, "17 seg cs-en") for name in rows]
+    assert shares[1] is not None
+    assert sum(share for share in shares if share is not None) == 100
+
+
+def test_rd_of_random_corpora_is_that_of_their_mean(data: Path) -> None:
+    choice: dict[str, Any] = {"at": data, "data": "wmt17", "langpairs": "cs-en"}
+    rows = [f"BERT-F1 RD({name})" for name in ("dis,ori", "rand,dis", "rand,ori")]
+    result = reproduce(study("figure7"), **choice, rows=rows)
+    dis_ori, rand_dis, rand_ori = (ours(result, name, "17 seg cs-en") for name in rows)
+    original, none = correlations(data, ["bertscore:idf=refs", "bertscore:idf=none"])
+    assert dis_ori == pytest.approx(100 * (none - original) / original)
+    # One mean of the four random corpora satisfies both.
+    mean = original * (1 + rand_ori / 100)
+    assert rand_dis == pytest.approx(100 * (mean - none) / none)
+    assert mean != pytest.approx(original, rel=1e-6)
+
+
+def test_layers_are_those_of_separate_runs(data: Path) -> None:
+    table = find_paper_table("sentsim-figure4")
+    choice: dict[str, Any] = {"at": data, "langpairs": "cs-en"}
+    result = reproduce(table, **choice)
+    judged = load("wmt17", data, langpairs="cs-en")
+    expected = []
+    for layer in range(1, 7):
+        recipe = f"sentsim:combine=wmd,against=refs,layer={layer}"
+        distances = score_judgements(judged, [recipe], model="minilm").metrics[0].component("wmd").values
+        expected.append(float(-pearsonr(distances, judged.gold())[0]))
+    assert [row.name for row in result.rows] == ["best layer", *(f"layer {layer}" for layer in range(1, 7))]
+    assert [ours(result, f"layer {layer}", "cs-en") for layer in range(1, 7)] == pytest.approx(expected)
+    assert ours(result, "best layer", "cs-en") == str(int(np.argmax(expected)) + 1)
+    (line,) = result.figure().axes[0].lines
+    assert line.get_ydata() == pytest.approx(expected)
+    assert {row.published["avg"] for row in table.rows if row.published} == {"17"}
+    # A model without layers, and none: the row of all layers stays.
+    across = find_paper_table("sentsim-figure3")
+    nothing = reproduce(across, **choice, model="none")
+    assert [row.name for row in nothing.rows] == ["best layer", "each layer"]

@@ -34,7 +34,12 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
             assert {name for name, _ in column.question.options} <= set(options)
     assert set(table.data) <= set(DATA_CARDS)
     drawn = table.kind == "density" or (table.kind == "rankings" and not table.frames)
-    assert bool(table.data) + bool(table.unavailable) + drawn == 1
+    assert bool(table.data) + bool(table.unavailable) + bool(table.examples) + drawn == 1
+    # Each column of examples has a sentence, and each claim a row and columns.
+    assert set(table.examples) == (set(labels) if table.examples else set())
+    for claim in table.claims:
+        assert claim.row in names
+        assert {*claim.higher, *claim.lower} <= set(labels)
 
 
 @TABLES

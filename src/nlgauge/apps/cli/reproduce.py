@@ -180,7 +180,7 @@ _CHANGE: dict[str, dict[str, Any]] = {
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure, for studies, bertscore-figure3 and bt-figure2, 3, 4: .png, .svg or .pdf"
+_PLOT = "figure, for studies, bertscore-figure3, bt-figure2 to 4, disco-figure2 to 7: .png, .svg or .pdf"
 _RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {

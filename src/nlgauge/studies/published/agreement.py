@@ -288,6 +288,11 @@ class PublishedRun(Run):
         self.draws: dict[tuple[str, str], NDArray[np.float64]] = {}
         """Values in each resample by row and column."""
 
+    @property
+    def depth(self) -> int | None:
+        """Number of layers of the model; None if it was not loaded."""
+        return self._depth
+
     def model_is_here(self) -> bool:
         """Whether the model can be loaded; checked once. If not, it is listed as missing, with the published ones."""
         if self._depth is None and not self._no_model:

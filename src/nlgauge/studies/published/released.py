@@ -367,7 +367,7 @@ def compute_features(request: Request) -> Reproduction:
         part = slice_of(column.question, column.langpair)
         if part not in measured:
             judged = run.judged(part)
-            measured[part] = judged and (judged.table, _measure(run, judged.table))
+            measured[part] = judged and (judged.table, measure_features(run, judged.table))
         features = measured[part]
         if features is not None and features[1]:
             settings = str(features[1][0].settings)
@@ -376,7 +376,7 @@ def compute_features(request: Request) -> Reproduction:
     return run.result([_row(request, row, columns, values) for row in run.table.rows], columns)
 
 
-def _measure(run: Run, table: JudgementTable) -> list[Discourse]:
+def measure_features(run: Run, table: JudgementTable) -> list[Discourse]:
     """Compute features of all outputs; systems with the same segments share their references."""
     order = {segment: i for i, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}

@@ -139,6 +139,10 @@ KINDS: Mapping[str, _Kind] = {
     ),
     "layers": _Kind("layers.compute_layers", "a table of layers", ("rankings", "layer", "levels", "study")),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
+    "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
+    "discourse": _Kind(
+        "discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")
+    ),
 }
 
 
@@ -335,11 +339,13 @@ _OF_RANKINGS = {
 def check_plotted(table: PaperTable) -> None:
     """Raise RecipeError for a table without a figure, before it is computed."""
     if table.kind == "sensitivity":
-        plotted = all(row.statistic != "best" for row in table.rows)
+        plotted = any(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind == "between" or (table.kind in ("rankings", "layers") and table.experiment in _OF_RANKINGS)
+        plotted = table.kind in ("between", "discourse") or (
+            table.kind in ("rankings", "layers") and table.experiment in _OF_RANKINGS
+        )
     if not plotted:
-        plottable = "numeric sensitivity studies, bertscore-figure3, bt-figure2, bt-figure3 and bt-figure4(c)"
+        plottable = "numeric sensitivity studies and most tables named after a figure, such as bt-figure3"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 
@@ -350,6 +356,8 @@ def draw_reproduction(result: Reproduction) -> Any:
         msg = f"{result.id} was read from JSON, which does not contain a figure; reproduce it again to draw one"
         raise InputError(msg)
     check_plotted(result.table)
+    if result.drawing is not None:
+        return result.drawing()
     return _OF_RANKINGS.get(result.table.experiment, _draw_study)(result, result.table)
 
 

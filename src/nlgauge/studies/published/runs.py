@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,7 +113,7 @@ class Reproduction(Result):
 
     format = "nlgauge-reproduction-1"
     line = LINE
-    unwritten = ("table",)
+    unwritten = ("table", "drawing")
 
     id: str
     title: str
@@ -140,6 +140,8 @@ class Reproduction(Result):
     """Missing inputs and their sources."""
     table: PaperTable | None = None
     """Not in JSON."""
+    drawing: Callable[[], Any] | None = None
+    """Draws the figure of values that are not in the table. Not in JSON."""
 
     @property
     def decimals(self) -> int:  # type: ignore[override]  # of this table, not of all

@@ -32,6 +32,8 @@ Kind = Literal[
     "layers",
     "density",
     "explanations",
+    "examples",
+    "discourse",
 ]
 
 
@@ -147,17 +149,38 @@ class TableRow:
     """In sensitivity studies: name of the metric, if the row's name contains the measure."""
     grid: str = ""
     """In sensitivity studies: the varied grid."""
-    statistic: Literal["cv", "rd", "best", "value"] = "cv"
+    statistic: Literal["cv", "rd", "best", "value", "share"] = "cv"
     """In sensitivity studies: the statistic (`nlgauge.studies.published.sensitivity`)."""
     measure: str = ""
     """In sensitivity studies: name of the statistic in the paper, such as `CV_STOP`."""
     setting: str = ""
-    """Setting of the statistic `value`."""
+    """Setting of the statistics `value` and `share`, and of `rd` if it is not the second one; `random` is the mean of
+    the random corpora, `MoverScore` its list of stop words or the one in its place."""
+    base: str = ""
+    """Setting that `rd` compares with; the first one by default."""
 
     @property
     def computed(self) -> bool:
         """Whether nlgauge can compute the row."""
         return bool(self.recipe or self.released or self.key)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence scored in a paper, with its reference or its source."""
+
+    hypothesis: str
+    reference: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says about a row: its values in some columns are all higher than in others."""
+
+    row: str
+    higher: tuple[str, ...]
+    lower: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -201,6 +224,10 @@ class PaperTable:
     """In sensitivity studies: the paper's model for languages other than English."""
     idf_corpora: str = ""
     """In sensitivity studies: large corpora for idf, and their source."""
+    examples: Mapping[str, Example] = field(default_factory=dict)
+    """In tables of examples: the sentence of each column."""
+    claims: tuple[Claim, ...] = ()
+    """In tables of examples: what the paper says about them."""
     sampled: tuple[Column, ...] = ()
     """In sensitivity studies: columns of all data sets of the paper; random corpora are drawn from their texts."""
 
