@@ -221,7 +221,9 @@ def test_behind_each_table_are_three_forms_of_it(many: Sample) -> None:
             assert Parsed(body).texts == [text] or "".join(Parsed(body).texts) == text
     exports = re.findall(r'data-export="([^"]*)"', page)
     of_metric = [
-        f"metric-{index}-{what}" for index in (1, 2, 3) for what in ("ranking", "pairs", "differences", "distribution")
+        f"metric-{index}-{what}"
+        for index in (1, 2, 3)
+        for what in ("ranking", "pairs", "differences", "distribution")
     ]
     assert sorted(exports) == sorted([*of_metric, "overview", "disagreement", "signatures"])
 

@@ -208,14 +208,6 @@ class TripleKeywords(ScoreKeywords, total=False):
     resamples: int
 
 
-class ExplainKeywords(_Metric, RunKeywords, SegmentKeywords, total=False):
-    """Options of `explain_pair` and `explain_pairs`."""
-
-    alpha: float
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-
-
 class SensitivityKeywords(_Metric, RunKeywords, total=False):
     """Options of `sensitivity`."""
 
@@ -234,12 +226,20 @@ class SensitivityKeywords(_Metric, RunKeywords, total=False):
     idf_corpus: Iterable[str | PathLike[str]]
 
 
+class ExplainKeywords(_Metric, SegmentKeywords, RunKeywords, total=False):
+    """Options of `explain_pair` and `explain_pairs`."""
+
+    alpha: float
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+
+
 class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
     """Options of `explain_corpus`."""
 
     alpha: float
     lang: str | PathLike[str]
-    method: Literal["linear", "leave-one-out", "shapley"]
+    method: Literal["linear", "leave-one-out", "shapley", "lime"]
     side: Literal["hypothesis", "reference"]
     annotator: str | PathLike[str]
     level: float

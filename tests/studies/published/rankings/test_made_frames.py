@@ -17,7 +17,7 @@ from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.tables import PublishedFrames
 
 FRAMES = PublishedFrames("WMT17 lv-en", "MT", 12, 4, 11)
-WORDS = "the a cat dog sat ran on in mat hat red big".split()
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "in", "mat", "hat", "red", "big"]
 
 
 @pytest.fixture(scope="module")
