@@ -125,13 +125,13 @@ check: $(CHECK_VENV)/.installed
 	$(CHECK_BIN)/python -m pytest -q -rfE --tb=short --isolated -m "$(CHECK)" $(CHECK_IGNORED) $(SHARED)
 
 test: $(VENV)/.test-tools
-	$(BIN)/nlgauge models pull minilm mpnet spacy-en
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en wordnet
 	$(BIN)/python -m pytest -m "$(FIRST)" $(SHARED)
 
 # Without a browser on the machine, tests of pages are skipped and say so. They come one after the other, as those on
 # Ray do: browser, service and test are busy processes already, and a page has bounds of time.
 test-more: $(VENV)/.browser-tools
-	$(BIN)/nlgauge models pull minilm mpnet spacy-en
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en wordnet
 	$(BIN)/python -m pytest -m "$(MORE) and not (browser or alone)" $(SHARED)
 	$(BIN)/python -m pytest -m "$(MORE) and (browser or alone)"
 
@@ -182,7 +182,7 @@ test-long: $(TORCH_VENV)/.installed $(BERTSCORE_VENV)/.installed
 
 # Under each variable that moves a bit on this processor, which is tried first.
 test-isa: $(VENV)/.test-tools $(TORCH_VENV)/.installed
-	$(BIN)/nlgauge models pull minilm mpnet spacy-en
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en wordnet
 	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/vectors tests/stats \
 		tests/studies/meta tests/studies/sensitivity tests/test_readme.py src
 	$(TORCH_BIN)/python -m benchmarks.isa test torch -q -m "$(TORCH)" tests/encoders/engines tests/parity
@@ -197,7 +197,7 @@ count: $(VENV)/.installed
 
 coverage: $(VENV)/.test-tools
 	$(BIN)/python $(PIP_INSTALL) --group coverage
-	$(BIN)/nlgauge models pull minilm mpnet spacy-en
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en wordnet
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -m "$(FIRST)" $(SHARED)
 	$(BIN)/coverage combine --quiet

@@ -176,13 +176,13 @@ def _report(data: str, scores: Mapping[str, Matrix], human: Mapping[str, Matrix]
 
 def _difference(name: str, other: str, scores: Mapping[str, Matrix], human: Mapping[str, Matrix], draws: int) -> None:
     """Print the difference in coherence and in the average over aspects, with intervals over systems and articles."""
-    both = [_drawn(scores[one], human, draws, articles=True, systems=True) for one in (name, other)]
+    both = [_drawn(scores[item], human, draws, articles=True, systems=True) for item in (name, other)]
     coherence, average = both[0][0] - both[1][0], (both[0] - both[1]).mean(axis=0)
     gold = next(iter(human.values())).mean(axis=1)
     test = permutation_both_of_systems(
         [scores[name], scores[other]], gold, kind="kendall", aggregate=lambda table: table.mean(axis=-1)
     )
-    delta = [100 * (_tau(scores[name], one) - _tau(scores[other], one)) for one in human.values()]
+    delta = [100 * (_tau(scores[name], item) - _tau(scores[other], item)) for item in human.values()]
     p = float(test.p_values[0, 1])
     print(
         f"{name} - {other}: coherence {delta[0]:6.2f} {_interval(coherence)}, PERM-BOTH p {p:.3f}; "
@@ -208,8 +208,8 @@ def _critical(count: int) -> float:
     """The smallest tau that is significant at 5 %, two-sided and without ties, from the exact distribution."""
     for swaps in range(count * (count - 1) // 2 + 1):
         order = _order_with(count, swaps)
-        found = kendalltau(np.arange(count), order, method="exact")
-        if found.pvalue >= 0.05:
+        result = kendalltau(np.arange(count), order, method="exact")
+        if result.pvalue >= 0.05:
             return float(kendalltau(np.arange(count), _order_with(count, swaps - 1)).statistic)
     return 1.0
 

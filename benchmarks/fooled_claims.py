@@ -82,7 +82,7 @@ def _report(columns: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> 
     print(Table(["metric", *columns], rows).to_text(width=3))
     lines: list[list[Cell]] = []
     for triples in _TRIPLES:
-        for column in (one for one in columns if one not in _TRIPLES):
+        for column in (item for item in columns if item not in _TRIPLES):
             for label, names in (("released", RELEASED), ("all", (*RELEASED, *ours))):
                 rho, p = spearmanr(
                     [columns[column][name] for name in names], [columns[triples][name] for name in names]

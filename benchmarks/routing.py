@@ -33,7 +33,7 @@ from nlgauge.studies.meta.questions import Question, judgements
 from nlgauge.studies.meta.row_scores import given_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.points import kde_routing_of_layers
+from nlgauge.vectors.points import Routing, kde_routing_of_layers
 
 __all__ = ["main"]
 
@@ -179,7 +179,9 @@ def _distances(table: JudgementTable, model: str, steps: Sequence[int], threads:
         mean = np.mean(layers, axis=0)
         outside.append(np.square(np.stack(layers) - mean).sum(axis=2) >= 1)
         for step, cosine_values in cosines.items():
-            cosine_values.append((unit_rows(kde_routing_of_layers(layers, step=step)) * unit_rows(mean)).sum(axis=1))
+            cosine_values.append(
+                (unit_rows(kde_routing_of_layers(layers, Routing(step))) * unit_rows(mean)).sum(axis=1)
+            )
     joined = {step: np.concatenate(cosine_values) for step, cosine_values in cosines.items()}
     shown = ", ".join(
         f"step {step} {values.mean():.4f} (lowest {values.min():.4f})" for step, values in joined.items()

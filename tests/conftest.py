@@ -68,8 +68,8 @@ def wmt17_czech_english(data_folder: Path) -> GoldenPairs:
 @pytest.fixture(scope="module")  # while it is open, asyncio.run() does not work in this thread
 def browser() -> Iterator[Browser]:
     """A real browser."""
-    with launched() as found:
-        yield found
+    with launched() as result:
+        yield result
 
 
 @pytest.fixture

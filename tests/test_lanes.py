@@ -53,10 +53,10 @@ def run_isolated(folder: Path, test: str) -> str:
     (folder / "test_sample.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-rfEs", "-n", "0", "-p", "no:cacheprovider", "--isolated"]
     command += ["--confcutdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-p", "conftest"]
-    found = subprocess.run(
+    result = subprocess.run(
         [*command, str(folder / "test_sample.py")], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    return found.stdout
+    return result.stdout
 
 
 def test_check_skips_a_test_that_loads_a_model(tmp_path: Path) -> None:

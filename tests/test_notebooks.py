@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(3)
     rows = "".join(f"{a}\t{b}\n" for a, b in rng.normal(size=(40, 2)))
     (made / "columns.tsv").write_text(f"comet\tlex\n{rows}", encoding="utf-8")
-    lines = [f"{hyp}\t{ref}\t{at}" for at, (hyp, ref) in enumerate(zip(SYSTEM_A, REFERENCE, strict=True))]
+    lines = [f"{hyp}\t{ref}\t{index}" for index, (hyp, ref) in enumerate(zip(SYSTEM_A, REFERENCE, strict=True))]
     (made / "judged.tsv").write_text("\n".join(["hypothesis\treference\tscore", *lines]) + "\n", encoding="utf-8")
     (made / "pairs.tsv").write_text("\n".join(["hyp\tref\tx", *lines]) + "\n", encoding="utf-8")
     return made
@@ -67,7 +67,9 @@ def scored(folder: Path) -> meta.ScoredJudgements:
 
 
 def several_runs() -> compare.RunComparison:
-    runs = [compare.SystemRuns(name, np.array([1.0, 2.0, 3.0, at])) for at, name in enumerate((NAME, "base"), 4)]
+    runs = [
+        compare.SystemRuns(name, np.array([1.0, 2.0, 3.0, index])) for index, name in enumerate((NAME, "base"), 4)
+    ]
     return compare.compare_runs(runs, metric="chrf")
 
 
@@ -75,7 +77,7 @@ def searched() -> ensembles.EnsembleSearch:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
     metrics = {name: human + rng.normal(size=60) for name in (NAME, "b", "c")}
-    return ensembles.search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
+    return ensembles.search_ensembles(metrics, human, ["de-en"] * 60, [str(index) for index in range(60)], splits=3)
 
 
 def parts(folder: Path) -> distributed.Run:
@@ -141,7 +143,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     ),
     "compare_runs": lambda _: several_runs(),
     "compare_verdicts": lambda _: compare.compare_verdicts(
-        [compare.Verdict(str(at), NAME, "base", "first") for at in range(12)]
+        [compare.Verdict(str(index), NAME, "base", "first") for index in range(12)]
     ),
     "stress": lambda _: stress.stress(SYSTEM_A, metric="chrf", perturbations=["typo"], name=NAME),
     "score_triples": lambda _: stress.score_triples(
@@ -210,8 +212,8 @@ def test_prices_are_no_formulas() -> None:
 
 
 def test_systems_under_one_metric_share_a_table_and_a_signature() -> None:
-    found = nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf", "rouge1"])
-    shown = found._repr_html_()
+    result = nlgauge.score_systems(SYSTEMS, REFERENCE, metric=["chrf", "rouge1"])
+    shown = result._repr_html_()
     assert shown.count("<table>") == shown.count("signature: ") == 2
     assert shown.count("<td>base</td>") == 2
-    assert f"<td>{found[0].system_score:.4f}</td>" in shown
+    assert f"<td>{result[0].system_score:.4f}</td>" in shown

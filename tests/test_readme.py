@@ -32,9 +32,9 @@ def indented_block(after: str) -> str:
     """The first indented block after a text."""
     rest = README.partition(after)[2]
     assert rest, f"README.md does not contain {after!r}"
-    found = re.search(r"(?:^    .*\n|^\n)*^    .*\n", rest, re.M)
-    assert found is not None
-    return re.sub(r"^    ", "", found[0].strip("\n"), flags=re.M)
+    result = re.search(r"(?:^    .*\n|^\n)*^    .*\n", rest, re.M)
+    assert result is not None
+    return re.sub(r"^    ", "", result[0].strip("\n"), flags=re.M)
 
 
 def commands() -> list[str]:

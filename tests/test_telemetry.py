@@ -66,7 +66,7 @@ class Sandbox:
         assert behaviour.network_calls == []
         allowed = [self.cache, Path("/dev"), Path("/proc/self"), *(self.folder / name for name in own)]
         allowed += [self.temporary] if temporary else []
-        assert [path for path in behaviour.written if not any(path.is_relative_to(one) for one in allowed)] == []
+        assert [path for path in behaviour.written if not any(path.is_relative_to(item) for item in allowed)] == []
         assert list(self.home.iterdir()) == []
 
 

@@ -30,8 +30,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (found,) = folder.glob("*.whl")
-    return found
+    (result,) = folder.glob("*.whl")
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +117,9 @@ def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_p
         scripts / "nlgauge", "score", "hyp.txt", "--refs", "ref.txt", "--metric", *recipes,
         "--segments", "--format", "json", folder=tmp_path,
     )  # fmt: skip
-    found = json.loads(out)["scores"]
+    result = json.loads(out)["scores"]
     expected = nlgauge.score_systems({"hyp.txt": HYPS}, REFS, metric=recipes)
-    for record, score in zip(found, expected, strict=True):
+    for record, score in zip(result, expected, strict=True):
         assert record["signature"] == str(score.signature)
         for name, values in score.segments.items():
             assert np.array_equal([row[name] for row in record["segments"]], values), (score.metric, name)
@@ -155,8 +155,8 @@ def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, t
         "--format",
         "json",
     ]
-    found = json.loads(run(nlgauge_, *study, folder=tmp_path))
-    assert {one["setting"] for one in found["settings"]} == {"equal", "squared-length"}
+    result = json.loads(run(nlgauge_, *study, folder=tmp_path))
+    assert {setting["setting"] for setting in result["settings"]} == {"equal", "squared-length"}
 
 
 def test_a_metric_of_another_package_keeps_the_contracts(with_metric: Path, tmp_path: Path) -> None:

@@ -10,13 +10,17 @@ PLACES = ("garden", "school", "bridge", "forest", "tower", "harbour", "market", 
 
 def small_corpus(count: int = 10, *, references: int = 1) -> Corpus:
     """Segments of unequal length; no two texts are the same."""
-    pairs = [(SUBJECTS[at % 10], PLACES[(at + at // 10) % 10], at) for at in range(count)]
+    pairs = [(SUBJECTS[index % 10], PLACES[(index + index // 10) % 10], index) for index in range(count)]
     systems = {
-        "terse": [f"{one}, {other} {at}" for one, other, at in pairs],
-        "fluent": [f"the {one} is in the {other}" + f" of town {at}" * (at % 3 + 1) for one, other, at in pairs],
+        "terse": [f"{first}, {other} {index}" for first, other, index in pairs],
+        "fluent": [
+            f"the {first} is in the {other}" + f" of town {index}" * (index % 3 + 1) for first, other, index in pairs
+        ],
     }
     refs = [
-        [f"there is a {one} in the {other} number {at}" + "!" * more for more in range(references)]
-        for one, other, at in pairs
+        [f"there is a {first} in the {other} number {index}" + "!" * more for more in range(references)]
+        for first, other, index in pairs
     ]
-    return make_corpus(systems, refs, sources=[f"ein {one} ist im {other} {at}" for one, other, at in pairs])
+    return make_corpus(
+        systems, refs, sources=[f"ein {first} ist im {other} {index}" for first, other, index in pairs]
+    )

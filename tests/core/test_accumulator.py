@@ -56,15 +56,15 @@ def test_compute_keeps_batches_and_reset_drops_them() -> None:
 
 @pytest.mark.parametrize("metric", [HASH, "bertscore:model=hash,layer=1,idf=refs"])
 def test_merge_accumulators_of_several_processes(metric: str) -> None:
-    one, other = nlgauge.Accumulator(metric), nlgauge.Accumulator(metric)
-    one.update(HYPS[:2], REFS[:2])
+    first, other = nlgauge.Accumulator(metric), nlgauge.Accumulator(metric)
+    first.update(HYPS[:2], REFS[:2])
     other.update(HYPS[2:], REFS[2:])
-    one.merge(other)
-    assert one.compute().to_dict() == nlgauge.score(HYPS, REFS, metric=metric).to_dict()
+    first.merge(other)
+    assert first.compute().to_dict() == nlgauge.score(HYPS, REFS, metric=metric).to_dict()
     with pytest.raises(InputError, match="Accumulators of different recipes"):
-        one.merge(nlgauge.Accumulator("chrf"))
+        first.merge(nlgauge.Accumulator("chrf"))
     with pytest.raises(InputError, match="cannot merge an Accumulator with itself"):
-        one.merge(one)
+        first.merge(first)
 
 
 def test_refused_batch_changes_nothing() -> None:

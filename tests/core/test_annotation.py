@@ -38,8 +38,8 @@ class Nouns(AnnotatedTextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         self.annotation.annotate([text for group in references for text in group])
-        found = self.annotation.annotate(hypotheses)
-        return SystemResult({"nouns": np.array([len(list(one.nouns())) / len(one.sentences) for one in found])})
+        result = self.annotation.annotate(hypotheses)
+        return SystemResult({"nouns": np.array([len(list(item.nouns())) / len(item.sentences) for item in result])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class AnnotatedBERTScore(BERTScore):
     sentences: str = AnnotatedTextMetric.same_option("sentences")
 
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        for text, found in zip(texts.encoded, state["annotator"].annotate(list(texts.encoded)), strict=True):
-            texts.encoded[text].text_features["nouns"] = [word.lemma for _, word in found.nouns()]
+        for text, result in zip(texts.encoded, state["annotator"].annotate(list(texts.encoded)), strict=True):
+            texts.encoded[text].text_features["nouns"] = [word.lemma for _, word in result.nouns()]
 
     def represent(self, text: TextView, state: State) -> Cloud | None:
         assert isinstance(text.encoded.text_features["nouns"], list)
@@ -160,5 +160,5 @@ def test_other_package_version_reproduces_with_a_warning() -> None:
 
     signature = Nouns().score(HYPS, REFS).signature
     older = Signature(signature.metric, dict(signature.recipe) | {"annotator_engine": "spacy-3.8.1"})
-    with pytest.warns(UserWarning, match="annotator_engine: asked spacy-3.8.1"):
+    with pytest.warns(UserWarning, match="annotator_engine spacy-3.8.1"):
         _check_reproduced(older, signature, ())

@@ -34,8 +34,8 @@ def prepared(*recipes: str, options: RunOptions | None = None) -> Prepared:
 
 def scores(ready: Prepared, checkpoint: Checkpoint, size: int = 4) -> list[list[float]]:
     ranges = [range(start, min(start + size, len(ready))) for start in range(0, len(ready), size)]
-    found = Comparisons.join(compare_with_checkpoint(ready, part, checkpoint) for part in ranges)
-    return [score.segments[score.main].tolist() for score in finish(ready, found)]
+    result = Comparisons.join(compare_with_checkpoint(ready, part, checkpoint) for part in ranges)
+    return [score.segments[score.main].tolist() for score in finish(ready, result)]
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_finished_ranges_are_not_computed_again(path: Path, compared: list[tuple
 
 def test_equal_recipes_are_computed_once(compared: list[tuple[range, set[int]]]) -> None:
     ready = prepared("bertscore", "bertscore:layer=default", "bertscore:layer=1")
-    found = scores(ready, Checkpoint(), size=10)
+    result = scores(ready, Checkpoint(), size=10)
     assert compared == [(range(10), {0, 2})]
-    assert found[0] == found[2]
+    assert result[0] == result[2]
 
 
 def test_line_with_changed_value_is_dropped_with_warning(path: Path) -> None:
@@ -140,21 +140,21 @@ class Sentences:
 
 
 def test_key_contains_digest_of_second_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    result = []
     for model in (Sentences("1"), Sentences("2")):
         monkeypatch.setattr(sentences, "load_sentence_encoder", lambda _, model=model, **__: model)
         ready = prepared("sentsim:against=refs,model=minilm,sentence=second,combine=sss")
-        found.append(scores(ready, Checkpoint(path)))
-        assert found[-1] == scores(ready, Checkpoint())
-    assert found[0] != found[1]
+        result.append(scores(ready, Checkpoint(path)))
+        assert result[-1] == scores(ready, Checkpoint())
+    assert result[0] != result[1]
 
 
 def test_key_contains_idf_of_each_system() -> None:
     """The texts of the first range are the same; those that idf is counted on are not."""
     checkpoint = Checkpoint()
-    one = small_corpus(8)
+    first = small_corpus(8)
     other = small_corpus(10)
-    for corpus in (one, other):
+    for corpus in (first, other):
         ready = prepare([MoverScore(idf="both"), BERTScore(idf="refs")], corpus, RunOptions())
         alone = [score.segments[score.main].tolist() for score in finish(ready, compare(ready))]
         assert scores(ready, checkpoint) == alone

@@ -43,7 +43,7 @@ def test_option_name_members_can_be_omitted() -> None:
     ("text", "message"),
     [
         ("ensemble:bertscore", "needs at least two metrics"),
-        ("ensemble:bertscore+", "members must be metrics joined by"),
+        ("ensemble:bertscore+", "option 'members' of ensemble must be metrics joined by"),
         ("ensemble:bertscore+nope", "unknown metric 'nope'"),
         ("ensemble:ensemble+chrf", "ensemble cannot be a member of ensemble"),
         ("ensemble:sentsim+chrf", "scales its scores by the corpus"),

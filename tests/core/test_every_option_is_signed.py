@@ -20,11 +20,12 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.foci import WordVectorFile
+from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.testing import HYPOTHESES, REFERENCES
 
 #: Values of kinds whose values cannot be listed.
 OTHERS: dict[str, list[Any]] = {
-    "aggregation": ["last", "two-thirds", "layer-0", "routing", "barycentre"],
+    "aggregation": ["pmeans", "last", "two-thirds", "layer-0", "routing", "barycentre"],
     "tokenize": ["char", "none", "intl"],
     "lang": ["de"],
     "src_lang": ["de"],
@@ -37,6 +38,7 @@ OTHERS: dict[str, list[Any]] = {
     "rescale": ["no"],
     "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
     "norms": ["shipped"],
+    "weight": [1.5],
 }
 
 #: Options that have a meaning only with others.
@@ -50,6 +52,9 @@ COMPANIONS: dict[str, dict[str, Any]] = {
     "routing_epsilon": {"aggregation": "kde-routing"},
     "routing_kernel": {"aggregation": "kde-routing"},
     "routing_denominator": {"aggregation": "kde-routing"},
+    "compose": {"order": 2},
+    "wmdo_matches": {"combine": "wmd+wmdo"},
+    "wmdo_synonyms": {"combine": "wmd+wmdo", "wmdo_matches": "meteor"},
 }
 
 #: Options without another value that a test without models can give: they name models, or follow from one.
@@ -57,10 +62,15 @@ UNTRIED = {"annotator", "sentence", "lm", "lm_weight"}
 
 
 def is_tried(metric: type[nlgauge.plugin.Metric], name: str) -> bool:
-    """Whether another value exists: the solver of smd is always exact, and spaCy's annotator reads English only."""
+    """Whether another value exists.
+
+    The solver of smd is always exact, spaCy's annotator reads English only, and sentence vectors ignore options of
+    tokens.
+    """
     if name == "lang":
         return "annotator" not in metric.options()
-    return name not in UNTRIED and (metric.name, name) != ("smd", "solver")
+    without = {"smd": {"solver"}, "sbert": {"max_tokens", "prefix_space", "transforms"}}
+    return name not in UNTRIED | without.get(metric.name, set())
 
 
 def companions_of(metric: type[nlgauge.plugin.Metric], name: str, folder: Path) -> dict[str, Any]:
@@ -86,6 +96,8 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
     elif isinstance(kind, StopwordList):
         (folder / "stop.txt").write_text("the a\n", encoding="utf-8")
         yield str(folder / "stop.txt")
+    elif isinstance(kind, SynonymSource):
+        yield from ("wordnet", "none")
     elif isinstance(kind, TransformFiles):
         yield "position-norm"
     elif isinstance(kind, WordVectorFile):
@@ -100,9 +112,15 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
 def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
     if issubclass(metric, VectorMetric):
         options = {"model": "hash", "against": "refs"} | options
-        options = ({"layer": 3} if "layer" in metric.options() else {}) | options
+        layered = "layer" in metric.options() and options.get("aggregation", "layer") == "layer"
+        options = ({"layer": 3} if layered else {}) | options
         options = ({"combine": "bertscore+wmd"} if metric.name == "sentsim" else {}) | options
-    if metric.name == "lexical-graph":  # which has no vectors of its own
+    if metric.name == "sbert":  # the hash encoder has no sentence vectors; of a file of words, their mean is one
+        words = sorted({word for text in (*HYPOTHESES, *REFERENCES) for word in text.lower().split()})
+        lines = [f"{word} {number % 3} {number % 5}" for number, word in enumerate(words, start=1)]
+        (folder / "words.txt").write_text("\n".join(lines), encoding="utf-8")
+        options["model"] = str(folder / "words.txt")
+    if metric.name in ("lexical-graph", "rouge-we"):  # which have no vectors of their own
         options = {"vectors": str(folder / "own.txt")} | options
     score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
     return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
@@ -126,10 +144,10 @@ def test_another_value_of_an_option_is_another_signature_or_the_same_number(name
             signature, numbers = result(metric, tmp_path, **companions) if companions else plain
             for value in other_values(about, tmp_path):
                 try:
-                    signed, found = result(metric, tmp_path, **companions | {about.name: value})
+                    signed, actual = result(metric, tmp_path, **companions | {about.name: value})
                 except nlgauge.errors.NlgaugeError:
                     continue
                 tried[about.name] += 1
-                same = all(np.array_equal(one, two) for one, two in zip(numbers, found, strict=False))
+                same = all(np.array_equal(item, two) for item, two in zip(numbers, actual, strict=False))
                 assert signed != signature or same, f"{about.name}={value!r} moves {name} under one signature"
     assert [option for option in metric.options() if is_tried(metric, option) and not tried[option]] == []

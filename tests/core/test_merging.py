@@ -45,10 +45,10 @@ def test_merged_parts_equal_one_call(metric: str) -> None:
 
 
 def test_alignments_are_merged_if_all_parts_have_them() -> None:
-    found = parts(HASH, alignments=True)
+    result = parts(HASH, alignments=True)
     whole = nlgauge.score(HYPS, REFS, metric=HASH, alignments=True)
-    assert Score.merge(found).to_dict() == whole.to_dict()
-    assert Score.merge([found[0], *parts(HASH)[1:]]).alignments is None
+    assert Score.merge(result).to_dict() == whole.to_dict()
+    assert Score.merge([result[0], *parts(HASH)[1:]]).alignments is None
 
 
 def test_a_merged_score_can_be_pickled_and_merged_again() -> None:
@@ -59,19 +59,19 @@ def test_a_merged_score_can_be_pickled_and_merged_again() -> None:
 
 @pytest.mark.parametrize("metric", [f"{HASH},idf=refs", "sentsim:model=hash,layer=1,against=refs,combine=wmd"])
 def test_scores_scaled_over_their_corpus_are_refused(metric: str) -> None:
-    one, other = nlgauge.score(HYPS[:2], REFS[:2], metric=metric), nlgauge.score(HYPS[2:], REFS[2:], metric=metric)
+    first, other = nlgauge.score(HYPS[:2], REFS[:2], metric=metric), nlgauge.score(HYPS[2:], REFS[2:], metric=metric)
     with pytest.raises(InputError, match="cannot merge: scores"):
-        Score.merge([one, other])
+        Score.merge([first, other])
 
 
 def test_merge_refuses_scores_of_several_systems() -> None:
-    one = nlgauge.score_systems({"a": HYPS, "b": HYPS}, REFS, metric=HASH)
+    first = nlgauge.score_systems({"a": HYPS, "b": HYPS}, REFS, metric=HASH)
     with pytest.raises(InputError, match="of system 'b', scores"):
-        Score.merge(one)
+        Score.merge(first)
     with pytest.raises(InputError, match="at least one score"):
         Score.merge([])
     with pytest.raises(InputError, match=r"scores\[1\]: expected a Score, got float"):
-        Score.merge([one[0], 0.5])  # type: ignore[list-item]  # on purpose
+        Score.merge([first[0], 0.5])  # type: ignore[list-item]  # on purpose
 
 
 def test_a_corpus_score_without_its_counts_cannot_be_merged() -> None:
@@ -85,7 +85,7 @@ def test_a_corpus_score_without_its_counts_cannot_be_merged() -> None:
 def test_metric_without_corpus_scores_cannot_be_merged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = nlgauge.score(["a b c d"], ["a b c e"], metric="bleu")
-    monkeypatch.delattr(type(one.origin.metric).__mro__[1], "corpus_scores")
+    first = nlgauge.score(["a b c d"], ["a b c e"], metric="bleu")
+    monkeypatch.delattr(type(first.origin.metric).__mro__[1], "corpus_scores")
     with pytest.raises(RecipeError, match=r"cannot merge .*bleu .* does not define corpus_scores\(\); define it"):
-        Score.merge([one, one])
+        Score.merge([first, first])

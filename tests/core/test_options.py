@@ -37,9 +37,9 @@ from nlgauge.errors import RecipeError
     ],
 )
 def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> None:
-    found = kind.check(kind.parse(text) if isinstance(text, str) else text)
-    assert found == value
-    assert type(found) is type(value)
+    result = kind.check(kind.parse(text) if isinstance(text, str) else text)
+    assert result == value
+    assert type(result) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,17 @@ def test_kinds_refuse_other_values(kind: Kind, bad: object) -> None:
 
 
 def test_a_message_names_option_values_and_value() -> None:
-    with pytest.raises(RecipeError, match=r"^multiref must be one of best-f, best-each, mean, got 'worst'$"):
+    with pytest.raises(
+        RecipeError, match=r"^option 'multiref' of bertscore must be one of best-f, best-each, mean, got 'worst'$"
+    ):
         nlgauge.metrics.BERTScore(multiref="worst")
-    with pytest.raises(RecipeError, match=r"^distance_as must be one-minus or negative, got 'b'$"):
+    with pytest.raises(
+        RecipeError, match=r"^option 'distance_as' of sentsim must be one-minus or negative, got 'b'$"
+    ):
         nlgauge.metrics.SentSim(distance_as="b")
     with pytest.raises(
-        RecipeError, match=r"^trim must be a number from 0, below 1, or 'profile' for the profile's, got 2$"
+        RecipeError,
+        match=r"^option 'trim' of xmoverscore must be a number .* or 'profile' for the profile's, got 2$",
     ):
         nlgauge.metrics.XMoverScore(trim=2)
 

@@ -82,8 +82,8 @@ def test_the_metrics_of_nlgauge_are_public_under_their_class_names() -> None:
 
 
 def entries(monkeypatch: pytest.MonkeyPatch, **values: str) -> registry._Metrics:
-    found = [EntryPoint(name, value, registry.GROUP) for name, value in values.items()]
-    monkeypatch.setattr(registry, "entry_points", lambda group: found)
+    result = [EntryPoint(name, value, registry.GROUP) for name, value in values.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: result)
     return registry._Metrics()
 
 

@@ -34,7 +34,7 @@ def test_numpys_truth_values_are_taken() -> None:
 
 @pytest.mark.parametrize("name", ["model", "lang"])
 def test_arrays_are_no_names(name: str) -> None:
-    with pytest.raises(nlgauge.errors.RecipeError, match=f"^{name} must be "):
+    with pytest.raises(nlgauge.errors.RecipeError, match=f"^option {name!r} of bertscore must be "):
         nlgauge.score(["a"], ["b"], **{name: np.array([1, 2])})
 
 

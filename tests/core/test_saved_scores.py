@@ -27,10 +27,10 @@ def test_what_is_loaded_is_what_was_saved(scores: nlgauge.ScoreTable, tmp_path: 
     nlgauge.save_scores(tmp_path / "run.json", scores, references=REFS)
     again = nlgauge.load_scores(tmp_path / "run.json")
     assert [score.to_dict() for score in again] == [score.to_dict() for score in scores]
-    for one, other in zip(scores, again, strict=True):
-        np.testing.assert_array_equal(one.segments[one.main], other.segments[other.main])
-        assert one.interval() == other.interval()
-        assert one.signature == other.signature
+    for left, other in zip(scores, again, strict=True):
+        np.testing.assert_array_equal(left.segments[left.main], other.segments[other.main])
+        assert left.interval() == other.interval()
+        assert left.signature == other.signature
 
 
 def test_one_score_is_a_run_too(scores: nlgauge.ScoreTable, tmp_path: Path) -> None:

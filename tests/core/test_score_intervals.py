@@ -15,7 +15,7 @@ def score(*values: float, system: str | None = "<a>") -> Score:
 
 
 def test_one_segment_has_no_interval() -> None:
-    with pytest.raises(InputError, match="an interval needs at least 2 segments, got 1"):
+    with pytest.raises(InputError, match="a confidence interval needs at least 2 segments, and chrf has 1"):
         score(0.5).interval()
 
 
@@ -26,13 +26,13 @@ def test_few_resamples_are_refused(resamples: int) -> None:
 
 
 def test_the_interval_of_the_fewest_resamples_holds_the_mean() -> None:
-    found = score(0.1, 0.7, 0.9, 0.4).interval(resamples=100)
-    assert found.low < found.mean < found.high
+    result = score(0.1, 0.7, 0.9, 0.4).interval(resamples=100)
+    assert result.low < result.mean < result.high
 
 
 def test_documents_are_drawn_instead_of_segments() -> None:
-    found = score(0.1, 0.7, 0.9, 0.4).interval(documents=["a", "a", "b", "b"])
-    assert (found.n, found.clustered) == (2, True)
+    result = score(0.1, 0.7, 0.9, 0.4).interval(documents=["a", "a", "b", "b"])
+    assert (result.n, result.clustered) == (2, True)
     with pytest.raises(InputError, match="at least 2 documents, got 1"):
         score(0.1, 0.7).interval(documents=["a", "a"])
 

@@ -370,9 +370,9 @@ def test_nan_is_never_printed(output_format: str) -> None:
 
 
 def test_json_refuses_nan_inside_an_alignment() -> None:
-    one = np.array([0])
+    first = np.array([0])
     nan = np.array([np.nan])
-    alignment = Alignment(0, ("a",), ("a",), one, one, nan, nan, nan, nan)
+    alignment = Alignment(0, ("a",), ("a",), first, first, nan, nan, nan, nan)
     score = make("a", {"f1": [0.5]}, alignments=(alignment,))
     with pytest.raises(InputError, match="a value that JSON cannot represent"):
         render([score], format="json", segments=True)

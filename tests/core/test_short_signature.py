@@ -233,3 +233,12 @@ def test_a_short_signature_is_a_metric() -> None:
     assert str(again.signature) == str(score.signature)
     with pytest.raises(SignatureError, match=r"nlgauge signature show h:00000000 --run FILE\.json"):
         nlgauge.score(HYPS, REFS, metric="chrf|words:2|h:00000000")
+
+
+def test_a_short_signature_whose_text_contradicts_its_hash_is_refused() -> None:
+    signature = Signature.parse("chrf|chars:6|words:2|beta:2|refs:1|nlgauge:0.2.0|sig:1")
+    name, _, digits = signature.short().rpartition("|")
+    assert Signature.find(f"{name}|{digits}") == Signature.find(digits) == signature
+    for other in (name.replace("chrf", "bleu"), name.replace("0.2", "0.9"), name.replace("words:2", "words:1")):
+        with pytest.raises(SignatureError, match=f"{digits} belongs to '.*', not to '.*'; check the text"):
+            Signature.find(f"{other}|{digits}")

@@ -81,7 +81,7 @@ def test_a_signature_that_cannot_come_out_is_refused() -> None:
 
 def test_another_version_is_said_but_not_refused() -> None:
     signature = str(nlgauge.score(HYPS, REFS).signature)
-    with pytest.warns(nlgauge.errors.NlgaugeWarning, match=r"nlgauge: asked 0\.0\.1"):
+    with pytest.warns(nlgauge.errors.NlgaugeWarning, match=r"nlgauge 0\.0\.1"):
         nlgauge.score(HYPS, REFS, metric=signature.replace(f"nlgauge:{nlgauge.__version__}", "nlgauge:0.0.1"))
 
 

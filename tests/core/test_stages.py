@@ -176,34 +176,34 @@ def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pyte
 
 
 def test_missing_or_foreign_comparisons_are_refused(prepared: Prepared) -> None:
-    one = prepare([BERTScore()], small_corpus(), OPTIONS)
+    first = prepare([BERTScore()], small_corpus(), OPTIONS)
     with pytest.raises(InputError, match="system 'terse', segment 2 is missing in the comparisons"):
-        finish(one, compare(one, range(2)))
+        finish(first, compare(first, range(2)))
     with pytest.raises(InputError, match="do not include metric 0"):
-        finish(one, Comparisons({}, {}))
+        finish(first, Comparisons({}, {}))
     other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
     with pytest.raises(InputError, match="expected 'bertscore"):
-        finish(one, compare(other))
+        finish(first, compare(other))
     with pytest.raises(InputError, match="cannot join comparisons: metric 0 is"):
-        Comparisons.join([compare(one, range(2)), compare(other, range(2, 4))])
+        Comparisons.join([compare(first, range(2)), compare(other, range(2, 4))])
     for wrong in (range(11), range(-1, 3), range(0, 4, 2), range(4, 2)):
         with pytest.raises(InputError, match="within 0 to 10"):
             compare(prepared, wrong)
 
 
 def test_join_refuses_different_results_for_a_segment() -> None:
-    one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
+    first = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
     other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
-    assert Comparisons.join([one, one]).by_metric[0]["a"].keys() == {0}
+    assert Comparisons.join([first, first]).by_metric[0]["a"].keys() == {0}
     with pytest.raises(InputError, match="different results for segment 0 of metric 0"):
-        Comparisons.join([one, other])
+        Comparisons.join([first, other])
 
 
 def test_several_references_and_an_empty_range() -> None:
     corpus = small_corpus(references=3)
-    one = prepare([BERTScore(multiref="best-each"), parse_metric("moverscore")], corpus, OPTIONS)
-    parts = [compare(one, range(4, 10)), compare(one, range(4, 4)), compare(one, range(4))]
-    assert as_bytes(finish(one, Comparisons.join(parts))) == as_bytes(finish(one, compare(one)))
+    first = prepare([BERTScore(multiref="best-each"), parse_metric("moverscore")], corpus, OPTIONS)
+    parts = [compare(first, range(4, 10)), compare(first, range(4, 4)), compare(first, range(4))]
+    assert as_bytes(finish(first, Comparisons.join(parts))) == as_bytes(finish(first, compare(first)))
 
 
 def test_warnings_can_be_left_to_the_caller() -> None:
@@ -223,9 +223,9 @@ def test_texts_of_a_run_are_freed(metric: str, monkeypatch: pytest.MonkeyPatch) 
     original = engine.encode_texts
 
     def counting(*given: Any, **options: Any) -> list[EncodedText]:
-        found = original(*given, **options)
-        kept.extend(weakref.ref(text) for text in found)
-        return found
+        result = original(*given, **options)
+        kept.extend(weakref.ref(text) for text in result)
+        return result
 
     monkeypatch.setattr(engine, "encode_texts", counting)
     gc.collect()
@@ -243,8 +243,8 @@ def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
     class Int(BERTScore):
         def finish(self, comparisons: Any, state: Any) -> dict[str, SystemResult]:
             return {
-                system: replace(found, corpus={"f1": 0.25}, run={"seen": "1"})
-                for system, found in super().finish(comparisons, state).items()
+                system: replace(result, corpus={"f1": 0.25}, run={"seen": "1"})
+                for system, result in super().finish(comparisons, state).items()
             }
 
     score = Int().score(["a cat"], ["the cat"])
@@ -291,7 +291,7 @@ def test_metric_declares_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
             loud = tuple(segment for segment, text in enumerate(hypotheses) if text.isupper())
             return SystemResult({"score": np.zeros(len(hypotheses))}, notes={"shouted": loud})
 
-    with pytest.warns(NlgaugeWarning, match=r"1 segment \(1\): calm does not hear capitals"):
+    with pytest.warns(NlgaugeWarning, match=r"1 segment \(index 1\): calm does not hear capitals"):
         score = Calm().score(["a", "B"], ["a", "b"])
     assert score.notes == {"shouted": (1,)}
     assert score.counts == {"truncated": 0, "empty": 0, "zero_weight": 0, "shouted": 1}

@@ -91,8 +91,8 @@ def test_zero_gives_distance_to_empty_text() -> None:
 def test_of_several_references_only_the_pair_with_an_unknown_text_scores_0() -> None:
     refs = [["The train was late.", THAI[1]]]
     both = quiet(["The train is late."], refs, unknown="zero", multiref="mean", alignments=True)
-    one = quiet(["The train is late."], ["The train was late."])
-    assert both.f1[0] == pytest.approx(one.f1[0] / 2)
+    first = quiet(["The train is late."], ["The train was late."])
+    assert both.f1[0] == pytest.approx(first.f1[0] / 2)
     same = quiet([THAI[1]], refs, unknown="zero", alignments=True)
     assert same.f1[0] == pytest.approx(1, abs=1e-6)
     assert same.best_reference is not None
@@ -136,7 +136,7 @@ def test_lexical_metrics_have_no_unknown_tokens() -> None:
 def test_warning_about_empty_texts_says_what_each_metric_does(metrics: list[str], outcomes: list[str]) -> None:
     with pytest.warns(nlgauge.errors.EmptyTextWarning) as caught:
         nlgauge.score_systems({"a": ["", "a cat"]}, ["a dog", "a cat"], metrics)
-    message = ", ".join(["1 segment (0): empty hypothesis or reference", *outcomes])
+    message = ", ".join(["1 segment (index 0): empty hypothesis or reference", *outcomes])
     assert {str(warning.message) for warning in caught} == {message}
 
 
@@ -151,8 +151,8 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
     hyps, refs = ["A train 🚂 came.", "A cat.", "Done."], ["The train came.", "The cat 🐈.", "Done."]
     with pytest.warns(nlgauge.errors.UnknownWordWarning) as caught:
         score = nlgauge.score(hyps, refs)
-    assert [str(one.message) for one in caught] == [
-        "2 segments (0, 1): tokens unknown to model 'minilm'; the score is unreliable"
+    assert [str(warning.message) for warning in caught] == [
+        "2 segments (index 0, 1): tokens unknown to model 'minilm'; the score is unreliable"
     ]
     assert score.notes.get("unknown", ()) == (0, 1)
     assert str(score.signature).endswith("||truncated:0|empty:0|unknown:2")
@@ -182,12 +182,12 @@ def test_warning_if_word_vectors_contain_no_word_of_a_pair(tmp_path: Path) -> No
     ids=["Russian", "Chinese"],
 )
 def test_unsupported_script_is_named_with_a_model_that_supports_it(texts: list[str], script: str) -> None:
-    expected = rf"1 segment \(0\): {script} script, which model 'minilm' does not support.*--model muse"
+    expected = rf"1 segment \(index 0\): {script} script, which model 'minilm' does not support.*--model muse"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         with pytest.warns(nlgauge.errors.LanguageWarning, match=expected) as caught:
             nlgauge.score(texts[:1], texts[1:])
-    assert [one.category for one in caught].count(nlgauge.errors.LanguageWarning) == 1
+    assert [warning.category for warning in caught].count(nlgauge.errors.LanguageWarning) == 1
     nlgauge.score(texts[:1], texts[1:], model="muse")
 
 
@@ -198,7 +198,7 @@ def test_script_that_no_model_supports_offers_none() -> None:
             nlgauge.errors.LanguageWarning, match="Greek script, which model 'muse' does not support"
         ) as caught:
             nlgauge.score(["Η γάτα κοιμάται."], ["Ο σκύλος τρέχει."], model="muse")
-    assert not any("--model muse" in str(one.message) for one in caught)
+    assert not any("--model muse" in str(warning.message) for warning in caught)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ def prepared(metric: str, count: int = 20) -> list[PreparedMetric]:
 def test_windows_cover_the_segments(budget: int, segments: range, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW_BYTES", budget * 4 * 384)
     metrics = prepared("bertscore")
-    found = list(windows(metrics, segments, 1))
-    assert [index for window in found for index in window] == list(segments)
+    result = list(windows(metrics, segments, 1))
+    assert [index for window in result for index in window] == list(segments)
     tokens = metrics[0].tokenized.tokens
-    for window in found:
+    for window in result:
         size = sum(len(tokens[text]) for text in distinct_texts(metrics, window))
         assert size <= budget or len(window) == 1
 
@@ -42,9 +42,9 @@ def test_windows_end_at_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("outputs", [1, 9, 1000])
 def test_ranges_cover_all_segments_in_whole_groups(metric: str, outputs: int) -> None:
     run = prepare([parse_metric(metric)], small_corpus(20), RunOptions())
-    found = list(ranges(run, outputs))
-    assert [index for part in found for index in part] == list(range(20))
+    result = list(ranges(run, outputs))
+    assert [index for part in result for index in part] == list(range(20))
     batch = 8 if "position-norm" in metric else 1
-    assert all(part.start % batch == 0 for part in found)
+    assert all(part.start % batch == 0 for part in result)
     systems = len(run.corpus.systems)
-    assert all(len(part) <= max(batch, outputs // systems) for part in found)
+    assert all(len(part) <= max(batch, outputs // systems) for part in result)

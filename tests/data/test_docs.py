@@ -41,8 +41,8 @@ def test_the_command_for_a_custom_table_runs(
         exec(code, {})
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line)[1:]
-    at = next(place for place, word in enumerate(words) if word in ("-m", "--metric"))
-    assert main([*words[:at], "--metric", "chrf", "--test", "none", "--quiet"]) == 0
+    index = next(place for place, word in enumerate(words) if word in ("-m", "--metric"))
+    assert main([*words[:index], "--metric", "chrf", "--test", "none", "--quiet"]) == 0
     assert "Pearson's r with adequacy" in capsys.readouterr().out
 
 

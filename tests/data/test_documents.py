@@ -36,22 +36,22 @@ def table(**changes: object) -> JudgementTable:
 
 
 def test_segments_are_joined_and_their_scores_averaged() -> None:
-    found = document_table(table())
-    assert found.segment == found.document == ("d", "e", "d", "e")
-    assert found.system == ("x", "x", "y", "y")
-    assert found.hypothesis == ("One.\nTwo.", "Three.", "1.\n2.", "3.")
-    assert found.references == (("A.\nB.", "a.\nb."), ("C.", "c.")) * 2
-    assert found.source == ("Eins.\nZwei.", "Drei.") * 2
-    np.testing.assert_array_equal(found.gold(), [2, NAN, 4, 7])
-    np.testing.assert_allclose(found.released["metric"], [0.6, 0.1, NAN, 0.9])
-    assert found.notes == ("6 segments joined to 4 documents; score: the mean over segments",)
+    result = document_table(table())
+    assert result.segment == result.document == ("d", "e", "d", "e")
+    assert result.system == ("x", "x", "y", "y")
+    assert result.hypothesis == ("One.\nTwo.", "Three.", "1.\n2.", "3.")
+    assert result.references == (("A.\nB.", "a.\nb."), ("C.", "c.")) * 2
+    assert result.source == ("Eins.\nZwei.", "Drei.") * 2
+    np.testing.assert_array_equal(result.gold(), [2, NAN, 4, 7])
+    np.testing.assert_allclose(result.released["metric"], [0.6, 0.1, NAN, 0.9])
+    assert result.notes == ("6 segments joined to 4 documents; score: the mean over segments",)
 
 
 def test_human_scores_of_documents_replace_means_of_segments() -> None:
     official = {"score": {("de-en", "x", "d"): 9.0, ("de-en", "y", "e"): 8.0}}
-    found = document_table(table(), human=official)
-    np.testing.assert_array_equal(found.gold(), [9, NAN, NAN, 8])
-    assert found.notes == ("6 segments joined to 4 documents",)
+    result = document_table(table(), human=official)
+    np.testing.assert_array_equal(result.gold(), [9, NAN, NAN, 8])
+    assert result.notes == ("6 segments joined to 4 documents",)
 
 
 def test_tables_without_documents_or_with_uneven_references() -> None:
@@ -79,7 +79,9 @@ def test_documents_of_real_talks(data_folder: Path) -> None:
     assert len(talks) == 65
     assert len(talks.systems) == 13
     assert not np.isnan(talks.gold()).any()
-    segments = {sum(text.count("\n") + 1 for text in talks.where(system=one).hypothesis) for one in talks.systems}
+    segments = {
+        sum(text.count("\n") + 1 for text in talks.where(system=system).hypothesis) for system in talks.systems
+    }
     assert segments == {529}
 
 
@@ -106,12 +108,12 @@ def wmt(tmp_path: Path) -> Path:
 
 
 def test_documents_of_an_mt_metrics_eval_folder(wmt: Path) -> None:
-    found = load("mt-metrics-eval", wmt, unit="document", gold="wmt-raw")
-    assert found.segment == ("doc1", "doc2") * 2
-    assert found.hypothesis[0] == "sys1 1\nsys1 2"
-    assert found.references[:2] == (("one\ntwo",), ("three",))
-    np.testing.assert_array_equal(found.gold(), [70, NAN, 60, 50])
-    np.testing.assert_array_equal(found.gold("wmt-z"), [1.5, 3, 4.5, 6])
+    result = load("mt-metrics-eval", wmt, unit="document", gold="wmt-raw")
+    assert result.segment == ("doc1", "doc2") * 2
+    assert result.hypothesis[0] == "sys1 1\nsys1 2"
+    assert result.references[:2] == (("one\ntwo",), ("three",))
+    np.testing.assert_array_equal(result.gold(), [70, NAN, 60, 50])
+    np.testing.assert_array_equal(result.gold("wmt-z"), [1.5, 3, 4.5, 6])
     assert load_mt_metrics_eval(wmt).default_criterion == "wmt-z", "scores of documents are none of segments"
     by_mean = load_mt_metrics_eval(wmt, unit="document", gold="wmt-z")
     np.testing.assert_array_equal(by_mean.gold(), [1.5, 3, 4.5, 6])
@@ -167,14 +169,14 @@ def realsumm(tmp_path: Path) -> Path:
 
 
 def test_realsumm(realsumm: Path) -> None:
-    found = load("realsumm", realsumm.parent)
-    assert len(found) == 8
-    assert found.systems == ("abs/bart_out.txt", "abs/t5_out.txt", "ext/bart_out.txt", "ext/t5_out.txt")
-    assert found.hypothesis[0] == "abs 0 .\nTwo ."
-    assert found.references[0] == ("Cats sat .\nDogs barked .",)
-    assert found.topics == ("0", "1")
-    np.testing.assert_array_equal(found.gold()[:4], [0, 0.5, 0.25, 0.5])
-    np.testing.assert_array_equal(found.released["rouge_1_f_score"][:2], [0, 0.25])
+    result = load("realsumm", realsumm.parent)
+    assert len(result) == 8
+    assert result.systems == ("abs/bart_out.txt", "abs/t5_out.txt", "ext/bart_out.txt", "ext/t5_out.txt")
+    assert result.hypothesis[0] == "abs 0 .\nTwo ."
+    assert result.references[0] == ("Cats sat .\nDogs barked .",)
+    assert result.topics == ("0", "1")
+    np.testing.assert_array_equal(result.gold()[:4], [0, 0.5, 0.25, 0.5])
+    np.testing.assert_array_equal(result.released["rouge_1_f_score"][:2], [0, 0.25])
     assert load("realsumm", realsumm, systems="abs").systems == ("abs/bart_out.txt", "abs/t5_out.txt")
     assert find_data_card("realsumm").whole_texts
 

@@ -526,7 +526,7 @@ def test_own_jsonl(tmp_path: Path) -> None:
     write(path, '{"hypothesis": "h", "reference": "r", "score": true}')
     with pytest.raises(FileFormatError, match=r"line 1, column 'score': expected a number, got true"):
         load_custom(path)
-    with pytest.raises(InputError, match=r"name a .tsv, .csv or .jsonl file"):
+    with pytest.raises(InputError, match=r"your own data needs a .tsv, .csv or .jsonl file"):
         load_custom(write(tmp_path / "mine.txt", "x"))
 
 

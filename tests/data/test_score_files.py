@@ -18,8 +18,8 @@ VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
 WIDE = "id\ta\tb\ns1\t0.5\t0.25\ns2\t0.75\t1\ns3\t0.1\t-2\n"
 LONG = "system,segment,score\na,s1,0.5\na,s2,0.75\na,s3,0.1\nb,s3,-2\nb,s1,.25\nb,s2,1e0\n"
 JSONL = "".join(
-    json.dumps({"id": f"s{at + 1}", "system": name, "mt": "text", "score": VALUES[at][column]}) + "\n"
-    for at in range(3)
+    json.dumps({"id": f"s{index + 1}", "system": name, "mt": "text", "score": VALUES[index][column]}) + "\n"
+    for index in range(3)
     for column, name in enumerate("ab")
 )
 
@@ -31,8 +31,8 @@ def write(folder: Path, name: str, text: str) -> str:
 
 
 def read(folder: Path, name: str, text: str, **options: object) -> ImportedScores:
-    (found,) = read_score_file(write(folder, name, text), **options)  # type: ignore[arg-type]
-    return found
+    (result,) = read_score_file(write(folder, name, text), **options)  # type: ignore[arg-type]
+    return result
 
 
 def values(imported: ImportedScores) -> list[list[float]]:
@@ -52,39 +52,39 @@ def values(imported: ImportedScores) -> list[list[float]]:
     ],
 )
 def test_every_layout_gives_the_same_table(tmp_path: Path, name: str, text: str) -> None:
-    found = read(tmp_path, name, text)
-    assert (found.metric, found.systems, found.instances) == ("comet", ("a", "b"), ("s1", "s2", "s3"))
-    assert values(found) == VALUES
-    assert all(score.higher_is_better for score in found.scores)
-    assert found.documents is None
+    result = read(tmp_path, name, text)
+    assert (result.metric, result.systems, result.instances) == ("comet", ("a", "b"), ("s1", "s2", "s3"))
+    assert values(result) == VALUES
+    assert all(score.higher_is_better for score in result.scores)
+    assert result.documents is None
 
 
 def test_the_file_is_in_the_signature(tmp_path: Path) -> None:
-    one, other = read(tmp_path, "comet.tsv", WIDE), read(tmp_path, "comet.tsv", WIDE.replace("-2", "-3"))
-    assert str(one.scores[0].signature).startswith("comet|scores:")
-    assert str(one.scores[0].signature).endswith("|better:higher")
-    assert one.scores[0].signature.recipe["scores"] != other.scores[0].signature.recipe["scores"]
+    first, other = read(tmp_path, "comet.tsv", WIDE), read(tmp_path, "comet.tsv", WIDE.replace("-2", "-3"))
+    assert str(first.scores[0].signature).startswith("comet|scores:")
+    assert str(first.scores[0].signature).endswith("|better:higher")
+    assert first.scores[0].signature.recipe["scores"] != other.scores[0].signature.recipe["scores"]
     odd = read(tmp_path, "x.csv", LONG.replace("score", "a:b|c"), lower_is_better=["a:b|c"])
     assert Signature.parse(str(odd.scores[0].signature)) == odd.scores[0].signature
     assert odd.scores[0].signature.metric == "a:b|c"
 
 
 def test_lower_is_better_sets_the_orientation(tmp_path: Path) -> None:
-    found = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
-    assert not found.scores[0].higher_is_better
-    assert found.scores[0].signature.recipe["better"] == "lower"
+    result = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
+    assert not result.scores[0].higher_is_better
+    assert result.scores[0].signature.recipe["better"] == "lower"
     with pytest.raises(RecipeError, match=r"lower_is_better names 'comet', but .* scores of: ter"):
         read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
 
 
 def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
     content = {
-        f"out/{name}.txt": [{"src": "s", "mt": "m", "COMET": VALUES[at][column]} for at in range(3)]
+        f"out/{name}.txt": [{"src": "s", "mt": "m", "COMET": VALUES[index][column]} for index in range(3)]
         for column, name in enumerate("ab")
     }
-    found = read(tmp_path, "out.json", json.dumps(content))
-    assert (found.metric, found.systems, found.instances) == ("COMET", ("out/a.txt", "out/b.txt"), ("0", "1", "2"))
-    assert values(found) == VALUES
+    result = read(tmp_path, "out.json", json.dumps(content))
+    assert (result.metric, result.systems, result.instances) == ("COMET", ("out/a.txt", "out/b.txt"), ("0", "1", "2"))
+    assert values(result) == VALUES
     (named,) = read_score_file(f"comet={tmp_path / 'out.json'}:COMET")
     assert named.metric == "comet"
     for wrong, message in (
@@ -100,20 +100,23 @@ def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
 def test_several_metrics_of_a_file(tmp_path: Path) -> None:
     columns = "system,id,text,comet,ter\na,1,x,.5,3\na,2,x,.7,2\nb,1,x,.1,1\nb,2,x,.2,0\n"
     comet, ter = read_score_file(write(tmp_path, "all.csv", columns), lower_is_better=["ter"])
-    assert [(one.metric, one.scores[0].higher_is_better) for one in (comet, ter)] == [("comet", True), ("ter", False)]
+    assert [(item.metric, item.scores[0].higher_is_better) for item in (comet, ter)] == [
+        ("comet", True),
+        ("ter", False),
+    ]
     (only,) = read_score_file(f"{tmp_path / 'all.csv'}:comet")
     assert values(only) == values(comet)
     both = read_score_file(f"judge={tmp_path / 'all.csv'}:comet,ter")
-    assert [one.metric for one in both] == ["judge comet", "judge ter"]
+    assert [item.metric for item in both] == ["judge comet", "judge ter"]
     rows = "metric,system,id,score\nx,a,1,.5\nx,b,1,.6\ny,a,1,.7\ny,b,1,.8\n"
-    assert [one.metric for one in read_score_file(write(tmp_path, "rows.csv", rows))] == ["x", "y"]
+    assert [entry.metric for entry in read_score_file(write(tmp_path, "rows.csv", rows))] == ["x", "y"]
 
 
 def test_consecutive_numeric_ids_are_sorted(tmp_path: Path) -> None:
-    rows = [f"{at},{at / 10}" for at in (10, 1, 2, 3, 4, 5, 6, 7, 8, 9)]
-    found = read(tmp_path, "x.csv", "\n".join(["id,a", *rows]) + "\n")
-    assert found.instances == tuple(map(str, range(1, 11)))
-    assert found.scores[0].score.tolist() == [at / 10 for at in range(1, 11)]
+    rows = [f"{index},{index / 10}" for index in (10, 1, 2, 3, 4, 5, 6, 7, 8, 9)]
+    result = read(tmp_path, "x.csv", "\n".join(["id,a", *rows]) + "\n")
+    assert result.instances == tuple(map(str, range(1, 11)))
+    assert result.scores[0].score.tolist() == [index / 10 for index in range(1, 11)]
     others = read(tmp_path, "y.csv", "id,a\n7,.1\n3,.2\n")
     assert others.instances == ("7", "3")
     unnamed = read(tmp_path, "z.csv", "a,b\n.1,.2\n.3,.4\n")
@@ -123,8 +126,8 @@ def test_consecutive_numeric_ids_are_sorted(tmp_path: Path) -> None:
 def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     text = "model\titem\tstory\tscore\na\t1\tx\t.5\na\t2\ty\t.6\nb\t1\tx\t.7\nb\t2\ty\t.8\n"
     columns = {"system": "model", "segment": "item", "document": "story"}
-    found = read(tmp_path, "judge.tsv", text, columns=columns)
-    assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
+    result = read(tmp_path, "judge.tsv", text, columns=columns)
+    assert (result.systems, result.documents) == (("a", "b"), ("x", "y"))
     with pytest.raises(
         FileFormatError, match=r"line 4, column 'story': segment '1' is in document 'x' in an earlier row"
     ):
@@ -173,7 +176,7 @@ def test_misaligned_scores_are_errors_with_their_location(tmp_path: Path, name: 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.csv", "system,score\na,1\n", "the column of systems needs a column of segment ids as well"),
+        ("x.csv", "system,score\na,1\n", "a column of systems but no column of segment ids"),
         ("x.csv", "metric,id,a\nm,1,.5\n", "column 'metric' needs a column with system names as well"),
         ("x.csv", "id,segment,a\n1,1,.5\n", "columns 'segment' and 'id' can both be the segment"),
         ("x.csv", "metric,system,id,p,q\nm,a,1,.5,.6\n", "column 'metric' allows one column of scores, got p, q"),
@@ -201,8 +204,8 @@ def test_score_file_specs_are_parsed(tmp_path: Path) -> None:
 def test_a_first_row_of_numbers_is_not_a_header(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(FileFormatError, match=r"line 1: expected column names, got numbers \("):
         read_score_file(write(tmp_path, name, text))
-    (found,) = read_score_file(write(tmp_path, name, text.replace(text[:1], "system ", 1)))
-    assert found.systems[0].startswith("system "), "a name that is no number is enough"
+    (result,) = read_score_file(write(tmp_path, name, text.replace(text[:1], "system ", 1)))
+    assert result.systems[0].startswith("system "), "a name that is no number is enough"
 
 
 def test_an_empty_object_has_no_scores(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ def mentions() -> Iterator[tuple[str, str]]:
     """A number, and the line where it stands."""
     sources = [*sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]
     for path in [*sources, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]:
-        for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        for index, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for number in NUMBER.findall(line):
-                yield number, f"{path.relative_to(ROOT).as_posix()}:{at}"
+                yield number, f"{path.relative_to(ROOT).as_posix()}:{index}"
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_both_series_are_whole() -> None:
         chapter, _, rest = number.rpartition(".")
         series.setdefault(chapter, []).append(int(rest))
     assert sorted(series) == sorted(["", "5", "6", "7", "8", "9", "10"])
-    for chapter, found in series.items():
-        assert found == list(range(1, len(found) + 1)), f"D{chapter}"
+    for chapter, result in series.items():
+        assert result == list(range(1, len(result) + 1)), f"D{chapter}"
 
 
 @pytest.mark.parametrize("cells", ROWS, ids=lambda cells: cells[0])
@@ -105,7 +105,7 @@ def test_nothing_refers_to_a_document_that_is_not_here() -> None:
     """A number such as 6.1 of a document outside of the repository leads nowhere."""
     pattern = re.compile(r"\bspec \d+\.\d|\bspec(ification)?,? part \d", re.IGNORECASE)
     files = [path for folder in ("src", "tests", "docs") for path in sorted((ROOT / folder).rglob("*.[pm][yd]"))]
-    found = [
+    result = [
         path.name for path in files if path != Path(__file__) and pattern.search(path.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert result == []

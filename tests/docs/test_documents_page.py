@@ -23,7 +23,7 @@ GIVEN = PAGE.partition("## How to give documents")[2].partition("\n## ")[0]
 def test_the_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, example in (("system", "system-a"), ("reference", "reference")):
         shutil.copy(ROOT / "examples" / f"{example}.txt", tmp_path / f"{name}.txt")
-    (tmp_path / "docs.txt").write_text("".join(f"d{at // 3}\n" for at in range(12)), encoding="utf-8")
+    (tmp_path / "docs.txt").write_text("".join(f"d{index // 3}\n" for index in range(12)), encoding="utf-8")
     (tmp_path / "out.jsonl").write_text('{"summary": "A cat.\\nA dog.", "reference": "Cats."}\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"`nlgauge (score [^`]*)`", GIVEN)
@@ -49,7 +49,7 @@ def test_labels_rules_and_messages_are_the_real_ones(tmp_path: Path) -> None:
     sentences = (("Il", "gatto", "del", "vicino", "."), ("Gatti", "!"))
     parses.write_text(
         "\n".join(
-            "".join(f"{at}\t{word}\t_\tX\t_\t_\t_\t_\t_\t_\n" for at, word in enumerate(words, 1))
+            "".join(f"{index}\t{word}\t_\tX\t_\t_\t_\t_\t_\t_\n" for index, word in enumerate(words, 1))
             for words in sentences
         ),
         encoding="utf-8",

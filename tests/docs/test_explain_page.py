@@ -35,7 +35,7 @@ def test_commands_are_understood(command: str) -> None:
 
 
 def test_the_sentence_on_several_references_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = (one for one in COMMANDS if '"A dog ran."' in one)
+    (command,) = (item for item in COMMANDS if '"A dog ran."' in item)
     assert main(shlex.split(command)[1:]) == 0
     said = capsys.readouterr().out.splitlines()[0]
     indented = re.findall(r"^    ([^\n]*)$", PAGE, re.M)
@@ -43,7 +43,7 @@ def test_the_sentence_on_several_references_is_what_the_command_prints(capsys: p
 
 
 def test_scores_of_a_file_are_evaluated_as_typed(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = (one for one in COMMANDS if "--scores" in one)
+    (command,) = (item for item in COMMANDS if "--scores" in item)
     typed = command.replace("\\\n", " ").replace("$NLGAUGE_DATA", str(data_folder))
     assert main([*shlex.split(typed)[1:], "--at", str(data_folder)]) == 0
     assert capsys.readouterr().out.splitlines()[2].split()[2:5] == ["0.638", "0.464", "0.339"]

@@ -75,9 +75,9 @@ def test_no_example_is_left_out() -> None:
 def test_the_settings_of_the_page_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NLGAUGE_CONFIG", raising=False)
     (tmp_path / "nlgauge.toml").write_text(fenced("Defaults of a project", "toml"), encoding="utf-8")
-    found = find_settings(tmp_path)
-    assert found is not None
-    assert (found.model, found.metric, found.threads) == ("mpnet", ("bertscore:idf=refs", "chrf"), 2)
+    result = find_settings(tmp_path)
+    assert result is not None
+    assert (result.model, result.metric, result.threads) == ("mpnet", ("bertscore:idf=refs", "chrf"), 2)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def run_step(
 ) -> subprocess.CompletedProcess[str]:
     """A step of the action, as a runner runs it: inputs are variables of a bash script."""
     named = {name: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text) for name, text in step["env"].items()}
-    environment = {name: inputs[found[1]] for name, found in named.items() if found is not None}
+    environment = {name: inputs[result[1]] for name, result in named.items() if result is not None}
     assert set(environment) == set(step["env"])
     environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
@@ -109,7 +109,7 @@ def run_step(
 
 def action(folder: Path, base: str, new: str, **given: str) -> subprocess.CompletedProcess[str]:
     """The step that compares, with the nlgauge of this environment."""
-    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("id") == "gate"]
+    (step,) = [item for item in ACTION["runs"]["steps"] if item.get("id") == "gate"]
     inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1", "report": ""}
     (folder / "nlgauge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlgauge "$@"\n', encoding="utf-8")
     (folder / "nlgauge").chmod(0o755)
@@ -168,7 +168,9 @@ def test_action_writes_the_report_that_it_attaches(outputs: Path) -> None:
     path = outputs / "nlgauge-report.html"
     assert said(outputs, "output") == f"result=failed\nreport={path}\n"
     assert "gate failed: new is significantly worse than base" in path.read_text(encoding="utf-8")
-    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("uses", "").startswith("actions/upload-artifact@")]
+    (step,) = [
+        item for item in ACTION["runs"]["steps"] if item.get("uses", "").startswith("actions/upload-artifact@")
+    ]
     assert step["with"] == {"name": "${{ inputs.report }}", "path": "${{ steps.gate.outputs.report }}"}
     assert step["if"] == "${{ !cancelled() && steps.gate.outputs.report != '' }}"
 
@@ -204,7 +206,7 @@ def test_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
 
 def pip_arguments(folder: Path, install: str) -> subprocess.CompletedProcess[str]:
     """What the action gives to Python to install a package."""
-    (step,) = [one for one in ACTION["runs"]["steps"] if "pip install" in one.get("run", "")]
+    (step,) = [item for item in ACTION["runs"]["steps"] if "pip install" in item.get("run", "")]
     (folder / "python").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
     (folder / "python").chmod(0o755)
     return run_step(step, folder, {"install": install}, GITHUB_ACTION_PATH="/runner/_actions/nlgauge")
@@ -234,8 +236,8 @@ def test_action_refuses_an_option_of_pip_as_package(tmp_path: Path) -> None:
 def test_action_keeps_the_model_folder_under_a_key_of_recipe_and_catalog(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("id") == "models"]
-    (kept,) = [one for one in ACTION["runs"]["steps"] if one.get("uses", "").startswith("actions/cache@")]
+    (step,) = [item for item in ACTION["runs"]["steps"] if item.get("id") == "models"]
+    (kept,) = [item for item in ACTION["runs"]["steps"] if item.get("uses", "").startswith("actions/cache@")]
     assert kept["with"]["path"] == "${{ steps.models.outputs.folder }}"
     assert kept["with"]["key"] == "${{ steps.models.outputs.key }}"
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -250,13 +252,13 @@ def test_action_keeps_the_model_folder_under_a_key_of_recipe_and_catalog(
         files = {"GITHUB_OUTPUT": str(tmp_path / "output"), "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_OS": "Linux"}
         done = run_step(step, tmp_path, inputs, **files, **variables)
         assert done.returncode == 0, done.stderr
-        found = dict(line.split("=", 1) for line in said(tmp_path, "output").splitlines())
+        result = dict(line.split("=", 1) for line in said(tmp_path, "output").splitlines())
         with monkeypatch.context() as patched:
             for name, value in variables.items():
                 patched.setenv(name, value)
-            assert Path(found["folder"]).expanduser() == cache_dir() / "models"
-        folders.append(found["folder"])
-        keys.append(found["key"])
+            assert Path(result["folder"]).expanduser() == cache_dir() / "models"
+        folders.append(result["folder"])
+        keys.append(result["key"])
     assert keys[0] == keys[1] != keys[2]
     assert all(re.fullmatch(r"nlgauge-models-Linux-[0-9a-f]{40}", key) for key in keys), "a key takes no commas"
 
@@ -290,7 +292,7 @@ def test_the_hook_stops_a_commit_that_is_worse(outputs: Path, monkeypatch: pytes
 def test_a_release_is_of_a_version_with_a_date(tmp_path: Path) -> None:
     """The step of the release, run on a changelog with a date and on one without."""
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
-    (step,) = [one["run"] for one in jobs["build"]["steps"] if "CHANGELOG.md" in one.get("run", "")]
+    (step,) = [item["run"] for item in jobs["build"]["steps"] if "CHANGELOG.md" in item.get("run", "")]
     for heading, status in (("## 0.2.0 (2026-12-01)", 0), ("## 0.2.0 (unreleased)", 1)):
         (tmp_path / "CHANGELOG.md").write_text(f"# Changes\n\n{heading}\n", encoding="utf-8")
         done = subprocess.run(["bash", "-c", step], cwd=tmp_path, env=os.environ | {"GITHUB_REF_NAME": "v0.2.0"})

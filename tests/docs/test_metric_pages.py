@@ -42,8 +42,8 @@ def run(name: str) -> Run:
 
 def shown(name: str, kind: str) -> str:
     """The text block behind a marker."""
-    (found,) = re.findall(rf"<!-- {kind} -->\n```text\n(.*?)```\n.*?<!-- end -->", page(name), re.S)
-    return found
+    (result,) = re.findall(rf"<!-- {kind} -->\n```text\n(.*?)```\n.*?<!-- end -->", page(name), re.S)
+    return result
 
 
 def section(name: str, heading: str) -> str:
@@ -90,10 +90,10 @@ def test_profiles_are_named(name: str) -> None:
 def test_the_example_prints_what_is_shown(name: str) -> None:
     printed, expected = run(name).printed, shown(name, "output")
     assert FIGURE.sub("#", printed) == FIGURE.sub("#", expected)
-    found = [float(text) for text in FIGURE.findall(printed)]
-    assert found
+    result = [float(text) for text in FIGURE.findall(printed)]
+    assert result
     # Rounded to four decimals, figures that agree to six may differ by one in the last.
-    assert found == pytest.approx([float(text) for text in FIGURE.findall(expected)], abs=1.01e-4)
+    assert result == pytest.approx([float(text) for text in FIGURE.findall(expected)], abs=1.01e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,7 +102,7 @@ def test_the_signature_is_that_of_the_example(name: str) -> None:
     assert len(lines) == len(run(name).signatures)
     for line, signature in zip(lines, run(name).signatures, strict=True):
         differing = Signature.parse(line).difference(signature)
-        assert [one for one in differing if one.field not in (*VERSION_FIELDS, *MACHINES_OWN)] == []
+        assert [item for item in differing if item.field not in (*VERSION_FIELDS, *MACHINES_OWN)] == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_pictures_are_there_small_and_described(name: str) -> None:
 
 def test_every_picture_of_the_site_is_made_by_the_script_and_shown() -> None:
     files = {path.name for path in IMAGES.iterdir()}
-    assert files == {one.path.name for one in FIGURES.values()}
+    assert files == {figure.path.name for figure in FIGURES.values()}
     root = DOCS.parent
     texts = [*DOCS.rglob("*.md"), root / "README.md", root / "benchmarks" / "README.md"]
     named = {Path(target).name for text in texts for _, target in IMAGE.findall(text.read_text(encoding="utf-8"))}
@@ -135,7 +135,7 @@ def test_every_picture_of_the_site_is_made_by_the_script_and_shown() -> None:
 
 
 def test_commands_of_pictures_are_understood(tmp_path: Path) -> None:
-    for words in (one.command for one in FIGURES.values() if one.command):
+    for words in (figure.command for figure in FIGURES.values() if figure.command):
         assert parser_for(words).parse_args([*words, "--plot", "figure.png", "--output", "out", "--quiet"]).run
     (tmp_path / "grids.toml").write_text(GRIDS, encoding="utf-8")
     assert len(load_study(tmp_path / "grids.toml").sweeps) == 4
@@ -144,12 +144,12 @@ def test_commands_of_pictures_are_understood(tmp_path: Path) -> None:
 def test_pictures_are_of_the_texts_of_their_page() -> None:
     for figure in FIGURES.values():
         if figure.name.startswith("metric-") and figure.command:
-            (name,) = (one for one in NAMES if f"/{figure.path.name})" in page(one))
+            (name,) = (item for item in NAMES if f"/{figure.path.name})" in page(item))
             for text in (text for text in figure.command if " " in text):
                 assert text in section(name, "Example"), (figure.name, text)
 
 
 def test_the_flow_drawn_for_sentsim_is_that_of_its_word_mover() -> None:
     shown_wmd = re.findall(r"wmd (\S+)  A guy", shown("sentsim", "output"))
-    found = nlgauge.score([f"{BOAT}."], sources=[KANU], metric=SENTSIM_WMD)
-    assert found.score[0] == pytest.approx(float(*shown_wmd), abs=1e-4)
+    result = nlgauge.score([f"{BOAT}."], sources=[KANU], metric=SENTSIM_WMD)
+    assert result.score[0] == pytest.approx(float(*shown_wmd), abs=1e-4)

@@ -26,7 +26,7 @@ def text(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_named_on_pages_exist(page: Path) -> None:
     places = (SOURCE, SOURCE.parent, ROOT)
-    assert [name for name in FILE.findall(text(page)) if not any((at / name).is_file() for at in places)] == []
+    assert [name for name in FILE.findall(text(page)) if not any((place / name).is_file() for place in places)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -35,12 +35,12 @@ def test_linked_pages_exist(page: Path) -> None:
 
 
 def resolved(dotted: str) -> object:
-    found: object = nlgauge
+    result: object = nlgauge
     path = "nlgauge"
     for name in dotted.strip(".").split("."):
         path += f".{name}"
-        found = getattr(found, name) if hasattr(found, name) else importlib.import_module(path)
-    return found
+        result = getattr(result, name) if hasattr(result, name) else importlib.import_module(path)
+    return result
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

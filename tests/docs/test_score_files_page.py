@@ -29,8 +29,8 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     examples = {"base": "system-a", "new": "system-b", "ref": "reference", "big2": "system-a", "small2": "system-b"}
     for name, example in examples.items():
         shutil.copy(ROOT / "examples" / f"{example}.txt", tmp_path / f"{name}.txt")
-    (tmp_path / "docs.txt").write_text("".join(f"d{at // 3}\n" for at in range(12)))
-    judged = [f"output {at}\treference {at % 5}\t{at % 7}\td{at // 2}\n" for at in range(24)]
+    (tmp_path / "docs.txt").write_text("".join(f"d{index // 3}\n" for index in range(12)))
+    judged = [f"output {index}\treference {index % 5}\t{index % 7}\td{index // 2}\n" for index in range(24)]
     (tmp_path / "mine.tsv").write_text("".join(["hypothesis\treference\tscore\tdoc\n", *judged]))
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -39,15 +39,15 @@ def run(commands: str, url: str) -> str:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 def test_commands_answer_what_the_page_says(url: str) -> None:
     scores, table, lists, analysis, pairs, jobs, errors = COMMANDS
-    found = json.loads(run(scores, url))
-    assert [one["metric"] for one in found["scores"]] == ["bertscore", "chrf"]
+    result = json.loads(run(scores, url))
+    assert [score["metric"] for score in result["scores"]] == ["bertscore", "chrf"]
     expected = nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."]).to_dict()
-    assert {"format": expected["format"], **found["scores"][0]} == expected
+    assert {"format": expected["format"], **result["scores"][0]} == expected
     assert [line.split("\t")[0] for line in run(table, url).splitlines()] == ["system", "a", "b"]
     assert '"limits"' in run(lists, url)
     explained, compared = re.findall(r"\{\"nlgauge\".*?(?=\{\"nlgauge\"|$)", run(analysis, url), re.S)
     assert json.loads(explained)["metric"] == "bertscore"
-    assert [one["system"] for one in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
+    assert [system["system"] for system in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
     crossed, _, ranked = run(pairs, url).partition('"warnings":[]}')
     expected = nlgauge.matrix(["A cat sat.", "It rained."], ["The cat sat.", "There was rain.", "Snow fell."])
     crossed_record = json.loads(f'{crossed}"warnings":[]}}')

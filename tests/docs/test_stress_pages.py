@@ -45,5 +45,5 @@ def test_perturbation_names_are_on_the_page() -> None:
 
 
 def test_the_shipped_norms_are_of_the_rows_that_the_page_says() -> None:
-    rows = {one.rows for one in load_norms("shipped").members}
+    rows = {member.rows for member in load_norms("shipped").members}
     assert [f"{count:,} rows of `wmt17-testset`" in PAGES["ensembles.md"] for count in rows] == [True]

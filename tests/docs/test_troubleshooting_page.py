@@ -65,14 +65,14 @@ def test_commands_say_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.Mo
 def threes(text: str) -> set[str]:
     """Every three words in a row."""
     words = text.split()
-    return {" ".join(words[at : at + 3]) for at in range(len(words) - 2)}
+    return {" ".join(words[index : index + 3]) for index in range(len(words) - 2)}
 
 
 @cache
 def templates() -> list[re.Pattern[str]]:
     """Every text of the sources that could be a quoted message; what is put into it may be anything."""
     wanted = set().union(*map(threes, QUOTED))
-    found = set()
+    result = set()
     for path in Path(nlgauge.__file__).parent.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if not wanted & threes(source):  # most files, which need not be parsed
@@ -85,17 +85,17 @@ def templates() -> list[re.Pattern[str]]:
             else:
                 continue
             if sum(len(part) for part in parts if part) >= 20:
-                found.add("".join(".*?" if part is None else re.escape(part) for part in parts))
-    return [re.compile(pattern, re.DOTALL) for pattern in found]
+                result.add("".join(".*?" if part is None else re.escape(part) for part in parts))
+    return [re.compile(pattern, re.DOTALL) for pattern in result]
 
 
 def fits(message: str) -> bool:
     """Whether a message of the sources reads like this; one that goes on in some way ends with "..."."""
     readings = {message, message.removesuffix("...")}
-    return any(pattern.fullmatch(one) for pattern in templates() for one in readings)
+    return any(pattern.fullmatch(item) for pattern in templates() for item in readings)
 
 
-@pytest.mark.parametrize("message", [one for one in QUOTED if one not in FROM_PYTHON], ids=lambda text: text[:40])
+@pytest.mark.parametrize("message", [item for item in QUOTED if item not in FROM_PYTHON], ids=lambda text: text[:40])
 def test_a_quoted_message_is_in_the_sources(message: str) -> None:
     assert fits(message), f"no message of nlgauge reads like this: {message}"
 

@@ -68,7 +68,7 @@ def test_a_tutorial_is_short_and_has_its_parts(page: Path) -> None:
 
 def test_every_tutorial_is_on_the_front_page_and_in_the_list() -> None:
     numbers = [re.search(r"^# (\d+)\. ", page.read_text(encoding="utf-8"), re.M) for page in TUTORIALS]
-    assert sorted(int(found[1]) for found in numbers if found) == list(range(1, 11))
+    assert sorted(int(number[1]) for number in numbers if number) == list(range(1, 11))
     front, listed = (DOCS / "index.md").read_text(), (DOCS / "tutorials" / "index.md").read_text()
     for page in TUTORIALS:
         assert f"(tutorials/{page.name})" in front

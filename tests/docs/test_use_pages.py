@@ -42,5 +42,5 @@ def test_commands_and_options_exist(name: str) -> None:
 
 def test_the_note_on_comparability_is_the_same_everywhere() -> None:
     boxes = {name: _BOX.findall(read(name)) for name in WITH_COMPARABILITY}
-    assert all(len(found) == 1 for found in boxes.values()), boxes
-    assert len({found[0] for found in boxes.values()}) == 1
+    assert all(len(box) == 1 for box in boxes.values()), boxes
+    assert len({box[0] for box in boxes.values()}) == 1

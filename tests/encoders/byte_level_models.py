@@ -109,11 +109,11 @@ def count_merges(lines: list[str]) -> list[tuple[str, str]]:
 
 def _merged(pieces: list[str], pair: tuple[str, str]) -> list[str]:
     joined: list[str] = []
-    at = 0
-    while at < len(pieces):
-        size = 2 if tuple(pieces[at : at + 2]) == pair else 1
-        joined.append("".join(pieces[at : at + size]))
-        at += size
+    index = 0
+    while index < len(pieces):
+        size = 2 if tuple(pieces[index : index + 2]) == pair else 1
+        joined.append("".join(pieces[index : index + size]))
+        index += size
     return joined
 
 
@@ -164,14 +164,14 @@ def roberta_tensors(*, seed: int = 0) -> dict[str, NDArray[np.float32]]:
     add("embeddings.token_type_embeddings.weight", 1, hidden)
     norm("embeddings.LayerNorm")
     for number in range(CONFIG["num_hidden_layers"]):
-        at = f"encoder.layer.{number}."
+        index = f"encoder.layer.{number}."
         for part in ("query", "key", "value"):
-            linear(f"{at}attention.self.{part}", hidden, hidden)
-        linear(f"{at}attention.output.dense", hidden, hidden)
-        norm(f"{at}attention.output.LayerNorm")
-        linear(f"{at}intermediate.dense", inner, hidden)
-        linear(f"{at}output.dense", hidden, inner)
-        norm(f"{at}output.LayerNorm")
+            linear(f"{index}attention.self.{part}", hidden, hidden)
+        linear(f"{index}attention.output.dense", hidden, hidden)
+        norm(f"{index}attention.output.LayerNorm")
+        linear(f"{index}intermediate.dense", inner, hidden)
+        linear(f"{index}output.dense", hidden, inner)
+        norm(f"{index}output.LayerNorm")
     return tensors
 
 

@@ -69,7 +69,7 @@ def tokens_of(length: int, first: int) -> Tokens:
 
 @given(st.lists(st.integers(0, 9), max_size=25), st.integers(1, 40))
 def test_encoded_texts_come_in_the_order_of_the_input(lengths: list[int], budget: int) -> None:
-    texts = [tokens_of(length, 100 * at) for at, length in enumerate(lengths)]
+    texts = [tokens_of(length, 100 * index) for index, length in enumerate(lengths)]
     encoded = encode_texts(IdsAsVectors(), texts, (0, 1), batch_tokens=budget)  # type: ignore[arg-type]
     assert [text.tokens for text in encoded] == texts
     for text, length in zip(encoded, lengths, strict=True):

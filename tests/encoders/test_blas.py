@@ -11,7 +11,7 @@ from nlgauge.encoders.run_context import one_blas_thread
 
 def test_the_limit_of_blas_threads_lasts_until_the_last_thread_is_done() -> None:
     def counts() -> set[int]:
-        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        return {item["num_threads"] for item in threadpool_info() if item["user_api"] == "blas"}
 
     before, entered, leave = counts(), threading.Event(), threading.Event()
 

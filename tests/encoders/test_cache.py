@@ -86,7 +86,7 @@ def test_only_what_is_new_is_encoded(tmp_path: Path) -> None:
     assert engine.texts == 2
     again = encode(engine, [text(3, 4), text(5, 6), text(1, 2)], EmbeddingCache(tmp_path))
     assert engine.texts == 3
-    assert [one.layers[2][:, 0].tolist() for one in again] == [[5, 6], [7, 8], [3, 4]]
+    assert [item.layers[2][:, 0].tolist() for item in again] == [[5, 6], [7, 8], [3, 4]]
     encode(engine, [text(1, 2)], cache, layers=(2,))  # a subset of the layers is there too
     assert engine.texts == 3
     encode(engine, [text(1, 2)], cache, layers=(0, 1))
@@ -120,8 +120,8 @@ def test_another_model_tokenizer_length_or_engine_is_another_entry(
 def test_a_damaged_entry_is_detected_removed_and_encoded_again(tmp_path: Path, damage: str) -> None:
     engine = Counting()
     expected = encode(engine, [text(1, 2), text(3, 4)], EmbeddingCache(tmp_path), layers=(1,))
-    one, other = entries(tmp_path)
-    data = one.read_bytes()
+    first, other = entries(tmp_path)
+    data = first.read_bytes()
     torn = {
         "flipped": data[:-1] + bytes([data[-1] ^ 1]),
         "short": data[: len(data) // 2],
@@ -129,13 +129,13 @@ def test_a_damaged_entry_is_detected_removed_and_encoded_again(tmp_path: Path, d
         "swapped": other.read_bytes(),
         "long": data + b"\0",
     }[damage]
-    one.write_bytes(torn)
+    first.write_bytes(torn)
     cache = EmbeddingCache(tmp_path)
     again = encode(engine, [text(1, 2), text(3, 4)], cache, layers=(1,))
     assert engine.texts == 3
     assert cache.damaged == 1
     assert [a.layers[1].tolist() for a in again] == [e.layers[1].tolist() for e in expected]
-    assert one.read_bytes() == data
+    assert first.read_bytes() == data
 
 
 def test_the_bound_holds_and_the_least_recently_used_go_first(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_the_bound_holds_and_the_least_recently_used_go_first(tmp_path: Path) ->
         os.utime(path, (age, age))
     encode(engine, texts[:1], cache, layers=(1,))  # used again: the newest now
     assert engine.texts == 4
-    for one in texts[4:]:
-        encode(engine, [one], cache, layers=(1,))
+    for item in texts[4:]:
+        encode(engine, [item], cache, layers=(1,))
         encode(engine, texts[:1], cache, layers=(1,))
         assert size(tmp_path) <= 8 * entry
     assert engine.texts == len(texts), "the text in use was never evicted"

@@ -58,6 +58,6 @@ def test_smoothing_follows_smoothquant_up_to_powers_of_two() -> None:
     expected = np.log2(np.sqrt(np.maximum(largest, 1e-5) / weights))
     assert powers - powers[0] == pytest.approx(expected - expected[0], abs=1)
     # Equal weights: of a ratio of 2^20, strength .7 takes off 2^14.
-    one = np.ones(2, dtype=np.float32)
-    low, high = smoothing_powers(np.array([1, 2**20], dtype=np.float32), one, 0.7)
+    first = np.ones(2, dtype=np.float32)
+    low, high = smoothing_powers(np.array([1, 2**20], dtype=np.float32), first, 0.7)
     assert high - low == 14

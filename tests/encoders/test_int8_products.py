@@ -31,7 +31,7 @@ def multiply(rounding: Rounding, x: NDArray[np.float32], *, fused: bool, **param
     del model.graph.input[:], model.graph.output[:]
     model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", INTO]))
     model.graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", OUT]))
-    kept = [one for one in model.graph.initializer if one.name not in named]
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in named]
     del model.graph.initializer[:]
     model.graph.initializer.extend([*kept, *(numpy_helper.from_array(value, name) for name, value in named.items())])
     return _on_onnxruntime(model, x) if fused else _on_openvino(model, x)
@@ -41,8 +41,8 @@ def _on_onnxruntime(model: onnx.ModelProto, x: NDArray[np.float32]) -> NDArray[n
     import onnxruntime
 
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    found: NDArray[np.float32] = session.run(None, {"x": x})[0]
-    return found
+    result: NDArray[np.float32] = session.run(None, {"x": x})[0]
+    return result
 
 
 def _on_openvino(model: onnx.ModelProto, x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -65,8 +65,8 @@ def test_sums_are_exact_at_the_largest_values(fused: bool) -> None:
     x = random.choice([0, 254, 255], (ROWS, INTO)).astype(np.float32)
     whole = random.choice([-64, 63, 64], (INTO, OUT)).astype(np.int8)
     x[0], whole[:, 0], whole[:, 1] = 255, 64, -64
-    found = multiply(Rounding(0.0, 255.0), x, fused=fused, whole=whole, steps=np.ones(OUT, dtype=np.float32))
-    assert np.array_equal(found, x.astype(np.int64) @ whole.astype(np.int64))
+    result = multiply(Rounding(0.0, 255.0), x, fused=fused, whole=whole, steps=np.ones(OUT, dtype=np.float32))
+    assert np.array_equal(result, x.astype(np.int64) @ whole.astype(np.int64))
 
 
 def test_a_product_is_what_the_formula_says(fused: bool) -> None:
@@ -76,7 +76,7 @@ def test_a_product_is_what_the_formula_says(fused: bool) -> None:
     steps, bias = random.uniform(0.01, 0.02, OUT), random.normal(size=OUT)
     powers = tuple(int(power) for power in random.integers(-2, 3, INTO))
     rounding = Rounding(-6.0, 9.0, powers)
-    found = multiply(
+    result = multiply(
         rounding,
         x,
         fused=fused,
@@ -87,7 +87,7 @@ def test_a_product_is_what_the_formula_says(fused: bool) -> None:
     )
     step, zero = rounding.grid()
     rounded = np.clip(np.rint(x / 2.0 ** np.array(powers) / np.float32(step)) + zero, 0, 255) - zero
-    assert found == pytest.approx(0.25 * (step * steps * (rounded @ whole) + bias), abs=1e-4)
+    assert result == pytest.approx(0.25 * (step * steps * (rounded @ whole) + bias), abs=1e-4)
 
 
 def test_products_that_a_plan_does_not_name_stay_as_they_are() -> None:

@@ -38,9 +38,7 @@ def test_they_are_made_once_and_not_silently(
 
     first = encode()
     said = capsys.readouterr().err
-    assert "computing the int8 weights of model 'tiny', once" in said
-    assert f"(24 products, plan {plan.digest[:12]}: min-max" in said
-    assert "ranges from two texts" in said
+    assert "computing the int8 weights of model 'tiny' once" in said
     assert np.array_equal(encode(), first)
     assert capsys.readouterr().err == ""
     stored = own_cache / "int8" / f"{plan.digest}.safetensors"

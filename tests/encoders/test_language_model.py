@@ -32,8 +32,8 @@ ONE: dict[str, Any] = {"device": "cpu", "threads": 1, "precision": "fp32", "prog
 
 def test_the_later_code_s_value() -> None:
     """By hand: exp(-2 / 4), and 1 for a text of nothing."""
-    found = twice_normalised(Likelihoods(np.array([-2.0, 0.0]), np.array([4, 0])))
-    np.testing.assert_allclose(found, [math.exp(-0.5), 1.0])
+    result = twice_normalised(Likelihoods(np.array([-2.0, 0.0]), np.array([4, 0])))
+    np.testing.assert_allclose(result, [math.exp(-0.5), 1.0])
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +63,22 @@ def by_the_textbook(folder: Path, ids: list[int]) -> float:
 
     network = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     terms = []
-    for at in range(1, len(ids)):
+    for index in range(1, len(ids)):
         with torch.inference_mode():
-            logits = network(input_ids=torch.tensor([ids[:at]])).logits[0, -1].double()
-        terms.append(float(torch.log_softmax(logits, 0)[ids[at]]))
+            logits = network(input_ids=torch.tensor([ids[:index]])).logits[0, -1].double()
+        terms.append(float(torch.log_softmax(logits, 0)[ids[index]]))
     return sum(terms) / len(terms)
 
 
 @pytest.mark.torch
 def test_mean_log_likelihood_by_the_textbook(folder: Path, model: LanguageModel) -> None:
-    found = model.score(TEXTS)
-    assert found.tokens.tolist() == [6, 2, 1, 0, 8, 4]
-    for text, value in zip(TEXTS, found.log_likelihood, strict=True):
+    result = model.score(TEXTS)
+    assert result.tokens.tolist() == [6, 2, 1, 0, 8, 4]
+    for text, value in zip(TEXTS, result.log_likelihood, strict=True):
         ids = model._tokenizer.encode(text, add_special_tokens=False).ids
         expected = by_the_textbook(folder, ids) if len(ids) > 1 else 0.0  # as published
         assert value == pytest.approx(expected, abs=1e-5)
-    assert found.log_likelihood[0] < -1
+    assert result.log_likelihood[0] < -1
 
 
 @pytest.mark.torch
@@ -112,9 +112,9 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_over_long_texts_are_cut_with_a_warning(model: LanguageModel) -> None:
     assert model.limit == 12
     with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to 12 tokens, the limit of 'tiny-gpt2'"):
-        found = model.score(["the cat " * 9, "a dog"])
-    assert found.tokens.tolist() == [12, 2]
-    assert found.log_likelihood[0] == model.score(["the cat " * 6]).log_likelihood[0]
+        result = model.score(["the cat " * 9, "a dog"])
+    assert result.tokens.tolist() == [12, 2]
+    assert result.log_likelihood[0] == model.score(["the cat " * 6]).log_likelihood[0]
 
 
 @pytest.mark.torch

@@ -26,7 +26,7 @@ def language_warnings(texts: list[str], *, sources: list[str] | None = None, **o
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         nlgauge.score(texts, None if sources else texts, sources=sources, **options)
-    return [str(one.message) for one in caught if one.category is LanguageWarning]
+    return [str(warning.message) for warning in caught if warning.category is LanguageWarning]
 
 
 def test_models_of_one_language() -> None:

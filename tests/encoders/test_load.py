@@ -39,17 +39,17 @@ def test_the_engines_that_can_be_chosen() -> None:
     ],
 )
 def test_a_signature_leads_to_its_engine(text: str, name: str) -> None:
-    found = engine_of_signature(text)
-    assert found is not None
-    assert found.name == name
+    result = engine_of_signature(text)
+    assert result is not None
+    assert result.name == name
 
 
 def test_two_signatures_of_one_call_are_taken_together() -> None:
     """One metric on ONNX Runtime, one on a model that brings its engine."""
     metrics = ["bertscore:model=minilm,layer=1", "bertscore:model=muse"]
     made = nlgauge.score_systems({"": HYPS}, REFS, metric=metrics)
-    again = nlgauge.score_systems({"": HYPS}, REFS, metric=[one.signature for one in made])
-    assert [one.mean for one in again] == [one.mean for one in made]
+    again = nlgauge.score_systems({"": HYPS}, REFS, metric=[item.signature for item in made])
+    assert [item.mean for item in again] == [item.mean for item in made]
 
 
 def test_a_signature_of_an_engine_that_is_not_here_is_refused() -> None:
@@ -76,10 +76,10 @@ def test_an_engine_of_another_package(tmp_path: Path, own_cache: Path, monkeypat
     monkeypatch.setattr(table, "_plugins", lambda: {"loud": point})
     folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
     assert engine_names() == ("onnx", "openvino", "torch", "loud")
-    found = nlgauge.score(["the cat"], ["a dog"], model=folder, layer=1, engine="loud")
-    assert found.signature.recipe["engine"] == "loud-7"
-    again = nlgauge.score(["the cat"], ["a dog"], model=folder, metric=str(found.signature))
-    assert str(again.signature) == str(found.signature), "the signature chose the engine"
+    result = nlgauge.score(["the cat"], ["a dog"], model=folder, layer=1, engine="loud")
+    assert result.signature.recipe["engine"] == "loud-7"
+    again = nlgauge.score(["the cat"], ["a dog"], model=folder, metric=str(result.signature))
+    assert str(again.signature) == str(result.signature), "the signature chose the engine"
 
 
 @pytest.mark.parametrize("brought", ["text", None])

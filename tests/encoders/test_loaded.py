@@ -40,19 +40,19 @@ def test_the_one_used_longest_ago_goes_first() -> None:
 
 def test_threads_that_ask_at_once_share_one() -> None:
     models: LoadedModels[object] = LoadedModels(2)
-    made, found = [], []
+    made, result = [], []
 
     def load() -> object:
         made.append(None)
         time.sleep(0.05)
         return object()
 
-    threads = [threading.Thread(target=lambda: found.append(models.get("a", load))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: result.append(models.get("a", load))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(made), len(set(map(id, found)))) == (1, 1)
+    assert (len(made), len(set(map(id, result)))) == (1, 1)
 
 
 def test_a_model_that_cannot_be_loaded_leaves_nothing_behind() -> None:
@@ -65,16 +65,16 @@ def test_a_model_that_cannot_be_loaded_leaves_nothing_behind() -> None:
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The models that the ONNX engine loads, in order."""
-    found: list[str] = []
+    result: list[str] = []
     original = OnnxEncoder.__init__
 
     def counted(self: OnnxEncoder, *args: object, **options: object) -> None:
         original(self, *args, **options)  # type: ignore[arg-type]
-        found.append(self.model)
+        result.append(self.model)
 
     monkeypatch.setattr(OnnxEncoder, "__init__", counted)
     release_models()
-    return found
+    return result
 
 
 def test_models_can_be_let_go(tmp_path: Path, own_cache: Path, loads: list[str]) -> None:

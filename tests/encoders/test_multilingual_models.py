@@ -62,7 +62,9 @@ def wordpiece() -> tokenizers.Tokenizer:
     """Cased WordPiece, as multilingual BERT has it."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = sorted({letter for piece in PIECES for letter in piece})
-    vocabulary = {token: at for at, token in enumerate([*special, *PIECES, *(f"##{letter}" for letter in letters)])}
+    vocabulary = {
+        token: index for index, token in enumerate([*special, *PIECES, *(f"##{letter}" for letter in letters)])
+    }
     tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -41,8 +41,8 @@ class Coarse(OnnxEncoder):
         return f"coarse-7-{SIGNED[self._precision]}"
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
-        found = super().encode(ids, layers)
-        return found if self._precision == "fp32" else [np.round(one * 8).astype(np.float32) / 8 for one in found]
+        result = super().encode(ids, layers)
+        return result if self._precision == "fp32" else [np.round(item * 8).astype(np.float32) / 8 for item in result]
 
 
 def _coarse(files: Any, threads: int, device: str, precision: str) -> Any:
@@ -65,11 +65,11 @@ def score(model: str, **options: Any) -> nlgauge.Score:
 
 
 def test_an_engine_gets_the_precision_asked_for_and_the_signature_says_it(model: str) -> None:
-    found = {precision: score(model, precision=precision) for precision in SIGNED}
-    assert {key: one.signature.recipe["engine"] for key, one in found.items()} == {
+    result = {precision: score(model, precision=precision) for precision in SIGNED}
+    assert {key: value.signature.recipe["engine"] for key, value in result.items()} == {
         key: f"coarse-7-{signed}" for key, signed in SIGNED.items()
     }
-    assert found["bf16"].mean != found["fp32"].mean == score(model).mean, "fp32 is the default"
+    assert result["bf16"].mean != result["fp32"].mean == score(model).mean, "fp32 is the default"
 
 
 def test_a_precision_that_the_engine_does_not_have_is_refused_with_the_engines_that_have_it(model: str) -> None:
@@ -137,9 +137,7 @@ def test_a_signature_leads_back_to_its_precision(model: str, precision: str) -> 
 
 def test_a_signature_is_not_made_again_in_another_precision(model: str) -> None:
     made = score(model, precision="int8").signature
-    with pytest.raises(
-        SignatureError, match=r"cannot be reproduced: engine: asked coarse-7-int8@.*got coarse-7-fp32"
-    ):
+    with pytest.raises(SignatureError, match=r"cannot be reproduced: engine coarse-7-int8@.*got coarse-7-fp32"):
         nlgauge.score(HYPS, REFS, metric=made, model=model, precision="fp32")
     other = str(made).replace("3f0a51c2d9e8", "000000000000")
     with pytest.raises(SignatureError, match="asked coarse-7-int8@000000000000"):

@@ -49,7 +49,7 @@ def test_a_pairs_score_does_not_depend_on_its_neighbours(engine: str) -> None:
     together = nlgauge.score(hyps, refs, batch_tokens=100_000, threads=2, **options)
     alone = [nlgauge.score([hyp], [ref], threads=1, **options) for hyp, ref in zip(hyps[:6], refs[:6], strict=True)]
     for name, values in together.segments.items():
-        assert [one.segments[name][0] for one in alone] == list(values[:6]), name
+        assert [single.segments[name][0] for single in alone] == list(values[:6]), name
     turned = nlgauge.score(hyps[::-1], refs[::-1], batch_tokens=200, **options)
     assert list(turned.segments["f1"][::-1]) == list(together.segments["f1"])
 

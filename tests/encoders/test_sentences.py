@@ -111,8 +111,10 @@ def test_the_folder_s_limit_cuts_with_a_warning(tmp_path: Path) -> None:
 
 def test_the_digest_names_the_pooling(tmp_path: Path) -> None:
     digests = {
-        load_sentence_encoder(str(write_sentence_model(tmp_path / str(at), mode, normalise=unit)), threads=1).digest
-        for at, (mode, unit) in enumerate([("mean_tokens", True), ("mean_tokens", False), ("cls_token", True)])
+        load_sentence_encoder(
+            str(write_sentence_model(tmp_path / str(index), mode, normalise=unit)), threads=1
+        ).digest
+        for index, (mode, unit) in enumerate([("mean_tokens", True), ("mean_tokens", False), ("cls_token", True)])
     }
     assert len(digests) == 3
 

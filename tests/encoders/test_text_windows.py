@@ -50,8 +50,8 @@ def test_every_token_is_read_where_the_rule_says(window: int, stride: int, words
     stride = min(stride, content)
     text = " ".join(itertools.islice(itertools.cycle(WORDS), words))
     (tokens,) = read(encoder, [text], window, stride)
-    (found,) = encode_texts(encoder, [tokens], (1,), batch_tokens=batch_tokens)
-    places, sizes, ids = found.layers[1].T
+    (result,) = encode_texts(encoder, [tokens], (1,), batch_tokens=batch_tokens)
+    places, sizes, ids = result.layers[1].T
     assert ids.tolist() == tokens.ids.tolist()
     if words <= content:
         assert places.tolist() == list(range(words + 2))
@@ -75,10 +75,10 @@ def test_where_context_is_short_windows_give_the_vectors_of_a_model_without_a_li
     small, large = HashEncoder(limit=64), HashEncoder(limit=5000)
     expected = encode_texts(large, large.tokenizer.encode(texts), (0, 2), batch_tokens=4096)
     for window, stride in ((64, None), (64, 61), (20, 1), (7, 3)):
-        found = encode_texts(small, read(small, texts, window, stride), (0, 2), batch_tokens=300)
-        for one, other in zip(found, expected, strict=True):
-            assert one.tokens.ids.tolist() == other.tokens.ids.tolist()
-            assert all(np.array_equal(one.layers[layer], other.layers[layer]) for layer in (0, 2))
+        result = encode_texts(small, read(small, texts, window, stride), (0, 2), batch_tokens=300)
+        for first, other in zip(result, expected, strict=True):
+            assert first.tokens.ids.tolist() == other.tokens.ids.tolist()
+            assert all(np.array_equal(first.layers[layer], other.layers[layer]) for layer in (0, 2))
 
 
 def test_real_vectors_are_those_of_the_window_alone_whatever_stands_beside_it() -> None:
@@ -88,21 +88,21 @@ def test_real_vectors_are_those_of_the_window_alone_whatever_stands_beside_it() 
     tokens = read(encoder, texts, 32)
     together = encode_texts(encoder, tokens, (3,), batch_tokens=512)
     backwards = encode_texts(encoder, tokens[::-1], (3,), batch_tokens=1)[::-1]
-    for text, one, other in zip(tokens, together, backwards, strict=True):
-        assert np.array_equal(one.layers[3], other.layers[3])
+    for text, first, other in zip(tokens, together, backwards, strict=True):
+        assert np.array_equal(first.layers[3], other.layers[3])
         (alone,) = encode_texts(encoder, [text], (3,), batch_tokens=64)
-        assert np.array_equal(one.layers[3], alone.layers[3])
+        assert np.array_equal(first.layers[3], alone.layers[3])
         for window in text.windows.cut(len(text)) if text.windows is not None else ():
             (part,) = encoder.encode(text.ids[window.places][None].astype(np.int64), (3,))
-            assert np.array_equal(one.layers[3][window.rows_in_text], part[0][window.used_rows])
+            assert np.array_equal(first.layers[3][window.rows_in_text], part[0][window.used_rows])
 
 
 def test_a_text_that_fits_is_encoded_as_without_windows() -> None:
     encoder = load_encoder("minilm")
     texts = ["A ferry was cancelled.", "bread " * 510]
     plain = encode_texts(encoder, encoder.tokenizer.encode(texts), (2,), batch_tokens=4096)
-    found = encode_texts(encoder, read(encoder, texts, 512), (2,), batch_tokens=4096)
-    assert all(np.array_equal(one.layers[2], other.layers[2]) for one, other in zip(plain, found, strict=True))
+    result = encode_texts(encoder, read(encoder, texts, 512), (2,), batch_tokens=4096)
+    assert all(np.array_equal(first.layers[2], other.layers[2]) for first, other in zip(plain, result, strict=True))
 
 
 def test_windows_are_kept_on_disk_like_texts(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_windows_are_kept_on_disk_like_texts(tmp_path: Path) -> None:
     calls = len(encoder.read)
     again = encode_texts(encoder, tokens, (1, 2), batch_tokens=64, cache=cache)
     assert len(encoder.read) == calls
-    assert all(np.array_equal(one.layers[2], other.layers[2]) for one, other in zip(first, again, strict=True))
+    assert all(np.array_equal(left.layers[2], other.layers[2]) for left, other in zip(first, again, strict=True))
     encode_texts(
         encoder, read(encoder, ["the cat sat on the mat . " * 5], 13, 5), (1, 2), batch_tokens=64, cache=cache
     )
@@ -131,8 +131,8 @@ def test_progress_counts_each_token_once() -> None:
 def test_a_window_of_nothing_but_spelt_out_special_tokens_is_read() -> None:
     encoder = PlaceEncoder()
     (tokens,) = read(encoder, ["the cat " + "[SEP] " * 30 + "sat"], 8)
-    (found,) = encode_texts(encoder, [tokens], (1,), batch_tokens=64)
-    assert found.layers[1][:, 2].tolist() == tokens.ids.tolist()
+    (result,) = encode_texts(encoder, [tokens], (1,), batch_tokens=64)
+    assert result.layers[1][:, 2].tolist() == tokens.ids.tolist()
 
 
 def test_a_sentence_vector_pools_each_token_once() -> None:

@@ -59,7 +59,7 @@ _NAMES = {
 def write_tokenizer(folder: Path, *, style: str = "bert", max_length: float | None = 512) -> None:
     """A WordPiece tokenizer of a few words, with truncation and padding switched on as the real ones have them."""
     special = SPECIAL[style]
-    start, end, unknown = (special[at] for at in AROUND[style])
+    start, end, unknown = (special[index] for index in AROUND[style])
     vocabulary = {token: number for number, token in enumerate([*special, *WORDS.split()])}
     tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -101,14 +101,14 @@ def tiny_tensors(config: dict[str, Any], *, seed: int = 0) -> dict[str, NDArray[
     norm("embeddings.LayerNorm")
     attention, parts, mix, norm1 = _NAMES[kind]
     for number in range(config["num_hidden_layers"]):
-        at = f"encoder.layer.{number}."
+        index = f"encoder.layer.{number}."
         for part in parts:
-            linear(at + attention.format(part), hidden, hidden)
-        linear(at + mix, hidden, hidden)
-        norm(at + norm1)
-        linear(at + "intermediate.dense", inner, hidden)
-        linear(at + "output.dense", hidden, inner)
-        norm(at + "output.LayerNorm")
+            linear(index + attention.format(part), hidden, hidden)
+        linear(index + mix, hidden, hidden)
+        norm(index + norm1)
+        linear(index + "intermediate.dense", inner, hidden)
+        linear(index + "output.dense", hidden, inner)
+        norm(index + "output.LayerNorm")
     return tensors
 
 

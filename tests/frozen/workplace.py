@@ -58,7 +58,7 @@ _ENVIRONMENT = {"COLUMNS": "100", "LINES": "40", "NLGAUGE_OFFLINE": "1", "NO_COL
 _UNSET = ("NLGAUGE_DATA", "NLGAUGE_CONFIG", "NLGAUGE_API_KEY", "NLGAUGE_SERVICE", "FORCE_COLOR", "PYTHONWARNINGS")
 
 #: The only models of a workplace.
-_MODELS = ("minilm", "mpnet", "spacy-en")
+_MODELS = ("minilm", "mpnet", "spacy-en", "wordnet")
 
 
 @dataclass

@@ -21,9 +21,9 @@ CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 def test_what_a_csv_writer_wrote_is_read_back(rows: list[list[str]], end: str) -> None:
     written = io.StringIO()
     csv.writer(written, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([["id", "text"], *rows])
-    header, *found = csv_records(written.getvalue().encode(), "x.csv")
+    header, *result = csv_records(written.getvalue().encode(), "x.csv")
     assert header == (1, ["id", "text"])
-    assert [fields for _, fields in found] == rows
+    assert [fields for _, fields in result] == rows
 
 
 def test_a_record_is_named_by_the_line_that_it_begins_on() -> None:

@@ -140,9 +140,9 @@ def test_file_copied_just_now_is_not_remembered_whatever_its_date(
 
 @pytest.mark.usefixtures("remembered")
 def test_two_files_are_kept_apart(tmp_path: Path) -> None:
-    one, two = write(tmp_path / "one", b"abc"), write(tmp_path / "two", b"abd")
-    assert file_digest(one) != file_digest(two)
-    assert file_digest(one) == hashlib.sha256(b"abc").hexdigest()
+    first, two = write(tmp_path / "one", b"abc"), write(tmp_path / "two", b"abd")
+    assert file_digest(first) != file_digest(two)
+    assert file_digest(first) == hashlib.sha256(b"abc").hexdigest()
 
 
 @pytest.mark.usefixtures("remembered")

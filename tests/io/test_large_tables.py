@@ -18,8 +18,8 @@ arrow = LazyModule("pyarrow")
 parquet = LazyModule("pyarrow.parquet")
 
 NAMES = ("mt", "ref")
-ROWS = [(f"an output {at}", f"a reference {at} \u2028 \u00e9") for at in range(10)]
-TABLE = arrow.table({name: [row[at] for row in ROWS] for at, name in enumerate(NAMES)})
+ROWS = [(f"an output {index}", f"a reference {index} \u2028 \u00e9") for index in range(10)]
+TABLE = arrow.table({name: [row[index] for row in ROWS] for index, name in enumerate(NAMES)})
 
 
 def write_parquet(folder: Path) -> Any:
@@ -63,8 +63,8 @@ def write_zipped(folder: Path) -> Any:
 
 
 def write_texts(folder: Path) -> Any:
-    for at, name in enumerate(NAMES):
-        (folder / name).write_text("".join(row[at] + "\n" for row in ROWS), encoding="utf-8")
+    for index, name in enumerate(NAMES):
+        (folder / name).write_text("".join(row[index] + "\n" for row in ROWS), encoding="utf-8")
     return [folder / name for name in NAMES]
 
 
@@ -102,14 +102,14 @@ def test_lines_that_cannot_be_read_are_rows_with_a_reason(tmp_path: Path) -> Non
     ]
     assert [isinstance(row, Unreadable) for row in rows] == [False, True, True, False]
     (tmp_path / "pairs.tsv").write_bytes(b"mt\tref\na\tb\na\na\xff\tb\na\0\tb\n")
-    found = [row for _, _, row in open_table(tmp_path / "pairs.tsv").rows(NAMES)]
-    assert found[:3] == [
+    result = [row for _, _, row in open_table(tmp_path / "pairs.tsv").rows(NAMES)]
+    assert result[:3] == [
         ["a", "b"],
         "the line: expected 2 tab-separated fields as in the header, got 1 in 'a'; column 'ref' is missing",
         "the line: byte 0xff is not UTF-8; convert the file to UTF-8",
     ]
-    assert isinstance(found[3], Unreadable)
-    assert found[3].startswith("the line: NUL character")
+    assert isinstance(result[3], Unreadable)
+    assert result[3].startswith("the line: NUL character")
 
 
 @pytest.mark.parametrize(

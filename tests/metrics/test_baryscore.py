@@ -87,7 +87,7 @@ def test_released_depends_on_rounding(thirty_pairs: dict[str, Any]) -> None:
         weights = np.full(len(layers[0]), 1 / len(layers[0]))
         narrow = [unit_rows(layer) for layer in layers]
         wide = [layer / np.linalg.norm(layer, axis=1, keepdims=True) for layer in map(np.float64, layers)]
-        for found, start in ((moved, np.zeros_like(wide[0])), (steady, np.mean(wide, axis=0))):
+        for result, start in ((moved, np.zeros_like(wide[0])), (steady, np.mean(wide, axis=0))):
             ends = []
             for clouds in (narrow, wide):
                 clouds64 = [cloud.astype(np.float64) for cloud in clouds]
@@ -95,7 +95,7 @@ def test_released_depends_on_rounding(thirty_pairs: dict[str, Any]) -> None:
                     clouds64, [weights] * 5, start.copy(), b=weights, numItermax=1000
                 )
                 ends.append(points)
-            found.append(exact_transport(weights, weights, squared_distances(*ends)).cost)
+            result.append(exact_transport(weights, weights, squared_distances(*ends)).cost)
     assert max(moved) > 0.01, "somewhere rounding led to another optimum"
     assert max(steady) < 1e-9
 

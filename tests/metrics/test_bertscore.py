@@ -131,7 +131,7 @@ def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
     score = nlgauge.score([long, changed], [long, long])
     assert score.counts["truncated"] == 0
     assert score.f1[1] < score.f1[0] - 0.01
-    with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(1\).*512"):
+    with pytest.warns(nlgauge.errors.TruncationWarning, match=r"1 segment \(index 1\).*512"):
         score = nlgauge.score(["bread", "bread " * 600], ["bread", "bread"])
     assert score.notes.get("truncated", ()) == (1,)
     assert score.signature.run["truncated"] == "1"
@@ -157,9 +157,9 @@ def test_language_codes_in_any_spelling() -> None:
 def test_idf_both_uses_a_table_per_side() -> None:
     hyps = ["A ferry was cancelled.", "The ferry and the ferry.", "Bread."]
     refs = ["The ferry was cancelled.", "Nobody came.", "Bread is good."]
-    both, one, none = (nlgauge.score(hyps, refs, idf=choice) for choice in ("both", "refs", "none"))
-    assert np.array_equal(both.recall, one.recall), "references are weighed by the references' table in both"
-    assert not np.allclose(both.precision, one.precision)
+    both, first, none = (nlgauge.score(hyps, refs, idf=choice) for choice in ("both", "refs", "none"))
+    assert np.array_equal(both.recall, first.recall), "references are weighed by the references' table in both"
+    assert not np.allclose(both.precision, first.precision)
     assert not np.allclose(both.precision, none.precision)
     assert both.signature.recipe["idf"].startswith("both[")
 
@@ -179,8 +179,8 @@ def test_stop_words_are_removed_after_encoding_on_both_sides(tmp_path: Path) -> 
     assert whole.alignments is not None
     full = whole.alignments[0]
     assert isinstance(full, Alignment)
-    at = full.hypothesis_tokens.index("storm")
-    assert aligned.hypothesis_similarity[1] == pytest.approx(full.hypothesis_similarity[at], abs=1e-6)
+    index = full.hypothesis_tokens.index("storm")
+    assert aligned.hypothesis_similarity[1] == pytest.approx(full.hypothesis_similarity[index], abs=1e-6)
     weighty = aligned.hypothesis_similarity[aligned.hypothesis_weight > 0]
     assert score.precision[0] == pytest.approx(weighty.mean(), abs=1e-7)
 

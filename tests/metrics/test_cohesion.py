@@ -59,14 +59,14 @@ def test_a_changed_profile_has_a_star(recipe: str) -> None:
 
 
 def test_a_metric_that_compares_still_needs_references(recipe: str) -> None:
-    with pytest.raises(InputError, match="nothing to compare with; pass references"):
+    with pytest.raises(InputError, match="nothing to compare with; add references"):
         nlgauge.score([text(HYPOTHESIS)], metric=f"lexical-chain:{recipe}")
-    with pytest.raises(InputError, match="nothing to compare with; pass references"):
+    with pytest.raises(InputError, match="nothing to compare with; add references"):
         nlgauge.score_systems({"a": [text(HYPOTHESIS)]}, metric=[f"lc:{recipe}", f"lexical-chain:{recipe}"])
 
 
 def test_documents_without_a_noun_are_counted(recipe: str) -> None:
-    with pytest.warns(NoNounWarning, match=r"1 segment \(1\): a text has no nouns; lc is 0 there"):
+    with pytest.warns(NoNounWarning, match=r"1 segment \(index 1\): a text has no nouns; lc is 0 there"):
         score = nlgauge.score([text(HYPOTHESIS), text(NO_NOUN)], metric=f"lc:{recipe}")
     assert score.lc.tolist() == [pytest.approx(2 / 3), 0]
     assert score.notes.get("no_noun", ()) == (1,)
@@ -110,7 +110,7 @@ def test_a_document_of_too_many_sentences_is_named(recipe: str, monkeypatch: pyt
     with pytest.raises(TooLongError, match=r"^segment 1: a graph of sentences of 3 x 3 points"):
         nlgauge.score([text(NO_NOUN), text(HYPOTHESIS)], metric=f"entity-graph:{recipe}")
     with pytest.raises(TooLongError, match=r"^document 0, reference 0: a graph of sentences of 3 x 3 points"):
-        nlgauge.discourse([text(NO_NOUN)], [text(HYPOTHESIS)], **dict(one.split("=") for one in recipe.split(",")))
+        nlgauge.discourse([text(NO_NOUN)], [text(HYPOTHESIS)], **dict(part.split("=") for part in recipe.split(",")))
 
 
 def test_multiref_best_or_mean_of_chains(recipe: str) -> None:

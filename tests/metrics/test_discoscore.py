@@ -112,11 +112,11 @@ RECIPES = [
 def test_bits_do_not_depend_on_other_recipes() -> None:
     together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=RECIPES)
     alone = [
-        one for recipe in RECIPES for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
+        score for recipe in RECIPES for score in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
     ]
-    for one, other in zip(together, alone, strict=True):
-        assert one.signature == other.signature
-        assert all(np.array_equal(values, other.segments[name]) for name, values in one.segments.items())
+    for first, other in zip(together, alone, strict=True):
+        assert first.signature == other.signature
+        assert all(np.array_equal(values, other.segments[name]) for name, values in first.segments.items())
 
 
 @pytest.mark.heavy

@@ -23,8 +23,8 @@ def sections(path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_sections_of_a_metric(path: Path) -> None:
-    found = sections(path)
-    assert list(found) == HEADINGS
-    assert all(text.strip() for text in found.values())
-    examples = doctest.DocTestParser().get_examples(found["Worked example"])
+    result = sections(path)
+    assert list(result) == HEADINGS
+    assert all(text.strip() for text in result.values())
+    examples = doctest.DocTestParser().get_examples(result["Worked example"])
     assert any(example.want for example in examples), "the worked example prints no number"

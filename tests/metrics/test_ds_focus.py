@@ -88,7 +88,7 @@ def test_the_layer_at_two_thirds_and_the_last_piece(tmp_path: Path) -> None:
         vectors.append([row / np.linalg.norm(row) for row in (layer[0, word[-1]], layer[0, word].mean(axis=0))])
     score = nlgauge.score(texts[:1], texts[1:], metric="ds-focus", annotator=annotator, sentences="annotator")
     assert score.signature.recipe["layer"] == "4"
-    last, mean = (np.sum((one - other) ** 2) for one, other in zip(*vectors, strict=True))
+    last, mean = (np.sum((first - other) ** 2) for first, other in zip(*vectors, strict=True))
     assert score.precision[0] == pytest.approx(last, abs=1e-6)
     options = {"annotator": annotator, "sentences": "annotator", "subwords": "average"}
     averaged = nlgauge.score(texts[:1], texts[1:], metric="ds-focus", **options)
@@ -110,14 +110,14 @@ def test_layer_eight_of_twelve() -> None:
 def test_no_common_focus_is_best_in_released_and_worst_in_corrected(hand_made: dict[str, str]) -> None:
     """D6.4: and it is counted, whatever it gives."""
     same, less, none = REFERENCE, HYPOTHESIS, NO_NOUN
-    released = [values(hand_made, one)["precision"] for one in (same, less, none)]
+    released = [values(hand_made, item)["precision"] for item in (same, less, none)]
     assert released[0] == released[2] == 0 < released[1]
-    corrected = [values(hand_made, one, profile="corrected")["precision"] for one in (same, less, none)]
+    corrected = [values(hand_made, item, profile="corrected")["precision"] for item in (same, less, none)]
     assert corrected[0] == 0 < corrected[1] < corrected[2]
     assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
     with pytest.warns(
         nlgauge.errors.NoFocusWarning,
-        match=r"1 segment \(0\): the hypothesis shares no focus.* 0 there, the best value",
+        match=r"1 segment \(index 0\): the hypothesis shares no focus.* 0 there, the best value",
     ):
         score = nlgauge.score([text_of(none)], [text_of(REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1
@@ -135,8 +135,8 @@ def test_it_is_a_distance() -> None:
 def test_foci_mentioned_once_can_be_left_out(hand_made: dict[str, str]) -> None:
     """*DS-Focus of Table 6: of the hypothesis the cat is left, of the reference nothing."""
     assert values(hand_made, min_mentions=2)["precision"] == 0
-    found = values(hand_made, min_mentions=2, profile="corrected")["precision"]
-    assert found == pytest.approx(np.hypot(1.2 + 12 / 13, 1.6 + 5 / 13)), "the cat, three times, from the origin"
+    result = values(hand_made, min_mentions=2, profile="corrected")["precision"]
+    assert result == pytest.approx(np.hypot(1.2 + 12 / 13, 1.6 + 5 / 13)), "the cat, three times, from the origin"
 
 
 def test_several_references_are_averaged(hand_made: dict[str, str]) -> None:
@@ -174,11 +174,11 @@ class TestEntities:
     def test_entities_by_vectors_of_file(self, tmp_path: Path) -> None:
         # Here cat and cats are close, and the dog is far: F = cat + cats on both sides.
         file = write_vectors(tmp_path / "deps.words", {"cat": [1, 0], "cats": [1, 0.1], "dog": [0, 1]})
-        found = self.score(tmp_path, focus="entity", vectors=file)
-        assert found.precision[0] == pytest.approx(0, abs=1e-12)
-        assert "no_focus" not in found.counts
-        assert found.signature.recipe["vectors"].startswith("file[")
-        assert found.signature.recipe["threshold"] == "0.8"
+        result = self.score(tmp_path, focus="entity", vectors=file)
+        assert result.precision[0] == pytest.approx(0, abs=1e-12)
+        assert "no_focus" not in result.counts
+        assert result.signature.recipe["vectors"].startswith("file[")
+        assert result.signature.recipe["threshold"] == "0.8"
 
     def test_options_of_entities_are_refused_without_entities(self) -> None:
         with pytest.raises(

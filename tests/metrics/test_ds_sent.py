@@ -34,7 +34,7 @@ def hand_made(tmp_path: Path) -> dict[str, str]:
 
 
 def value(options: dict[str, Any], hypothesis: str, *references: str, **more: Any) -> float:
-    refs = [[text_of(one) for one in references]]
+    refs = [[text_of(reference) for reference in references]]
     return float(nlgauge.score([text_of(hypothesis)], refs, **options, **more).score[0])
 
 
@@ -69,7 +69,7 @@ def test_score_without_graph_computed_by_hand(hand_made: dict[str, str]) -> None
 
 
 def test_texts_without_shared_focus_are_counted(hand_made: dict[str, str]) -> None:
-    hyps, refs = [text_of(one) for one in (THREE, TWO, THREE)], [text_of(one) for one in (THREE, THREE, ONE)]
+    hyps, refs = [text_of(item) for item in (THREE, TWO, THREE)], [text_of(item) for item in (THREE, THREE, ONE)]
     score = nlgauge.score(hyps, refs, **hand_made)
     assert score.notes.get("no_ties", ()) == (1, 2), "nothing shared, and a reference of one sentence"
     assert score.signature.run["no_ties"] == "2"
@@ -125,13 +125,13 @@ def test_thresholds_of_entities(hand_made: dict[str, str]) -> None:
 def test_start_token_belongs_to_first_sentence_in_released() -> None:
     texts = ["the cat sat. the dog ran."], ["a bird slept. it was late."]
     with nlgauge.testing.hash_encoder() as model:
-        found = {
+        result = {
             rule: nlgauge.score(*texts, metric="ds-sent", model=model, start_token=rule).score[0]
             for rule in ("first-sentence", "left-out")
         }
         default = nlgauge.score(*texts, metric="ds-sent", model=model)
-    assert found["first-sentence"] != found["left-out"]
-    assert default.score[0] == found["first-sentence"]
+    assert result["first-sentence"] != result["left-out"]
+    assert default.score[0] == result["first-sentence"]
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")

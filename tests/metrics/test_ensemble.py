@@ -75,7 +75,7 @@ def test_digest_of_norms_depends_on_used_members_only(norms: str, tmp_path: Path
         nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1", norms=str(path)) for path in (few, many)
     )
     assert str(first.signature) == str(second.signature)
-    other = Norms(tuple(one._replace(mean=one.mean + 1) for one in load_norms(str(few)).members), "moved")
+    other = Norms(tuple(member._replace(mean=member.mean + 1) for member in load_norms(str(few)).members), "moved")
     other.save(tmp_path / "other.json")
     third = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1", norms=str(tmp_path / "other.json"))
     assert third.signature.recipe["norms"] != first.signature.recipe["norms"]
@@ -137,9 +137,9 @@ def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
     matrix = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
     for row in range(2):
         for column in range(2):
-            one = nlgauge.score([HYPOTHESES[row]], [REFERENCES[column]], metric=metric)
-            assert matrix.scores[row, column] == one.segments["score"][0]
-    assert matrix.signature.recipe == one.signature.recipe
+            first = nlgauge.score([HYPOTHESES[row]], [REFERENCES[column]], metric=metric)
+            assert matrix.scores[row, column] == first.segments["score"][0]
+    assert matrix.signature.recipe == first.signature.recipe
     candidates = [["It rains.", "A cat sat.", "The cat sat."]]
     ranked = nlgauge.rank(candidates, metric=metric)
     means = [
@@ -187,7 +187,7 @@ def test_norms_do_not_depend_on_digest_of_counted_idf() -> None:
 
 def test_shipped_norms_are_complete() -> None:
     table = load_norms("shipped")
-    assert {one.metric for one in table.members} >= {
+    assert {member.metric for member in table.members} >= {
         "bertscore",
         "moverscore",
         "chrf",
@@ -196,20 +196,22 @@ def test_shipped_norms_are_complete() -> None:
         "xmoverscore",
         "baryscore",
     }
-    assert all(one.rows == 3795 for one in table.members)
+    assert all(member.rows == 3795 for member in table.members)
     assert table.digest == json.loads(_SHIPPED.read_text(encoding="utf-8"))["digest"]
-    assert len({(one.metric, str(sorted(one.recipe.items()))) for one in table.members}) == len(table.members)
+    assert len({(member.metric, str(sorted(member.recipe.items()))) for member in table.members}) == len(
+        table.members
+    )
 
 
 def test_both_english_models_have_norms_of_the_same_metrics() -> None:
     """So that `model=mpnet` is all that changes from one to the other."""
     by_weights: dict[str, set[str]] = {}
-    for one in load_norms("shipped").members:
+    for member in load_norms("shipped").members:
         kinds = tuple(
-            sorted(item for item in one.recipe.items() if item[0] in ("profile", "idf", "n", "unit", "against"))
+            sorted(item for item in member.recipe.items() if item[0] in ("profile", "idf", "n", "unit", "against"))
         )
-        by_weights.setdefault(one.recipe.get("weights", ""), set()).add(f"{one.metric} {kinds}")
-    english = [found for found in by_weights.values() if any("bertscore" in name for name in found)]
+        by_weights.setdefault(member.recipe.get("weights", ""), set()).add(f"{member.metric} {kinds}")
+    english = [by_weight for by_weight in by_weights.values() if any("bertscore" in name for name in by_weight)]
     assert len(english) == 2
     assert english[0] == english[1]
     assert len(english[0]) == 8

@@ -22,7 +22,7 @@ EQUATIONS = {"represent", "compare", "finish"}
 #: Functions that these are made of, by file.
 MADE_OF = {
     "moverscore": {"cloud", "ngrams", "costs", "move", "lengths"},
-    "sentsim": {"_cosine", "_greedy_f", "_wmd", "_wmdo", "_smd", "chunks", "flow_links", "equal_word_links", "wmdo"},
+    "sentsim": {"_compute_part", "flow_links", "wmdo"},
 }
 
 #: What an option means for other options and for the run, which is declared as options are.

@@ -44,10 +44,10 @@ def test_varying_number_of_references() -> None:
 def test_rouge_equals_rouge_score(name: str, key: str) -> None:
     scorer = rouge_scorer.RougeScorer([key], use_stemmer=True)
     score = nlgauge.score(HYPS, REFS, metric=name)
-    for at, (hyp, ref) in enumerate(zip(HYPS, REFS, strict=True)):
+    for index, (hyp, ref) in enumerate(zip(HYPS, REFS, strict=True)):
         expected = scorer.score(ref, hyp)[key]
-        found = (score.precision[at], score.recall[at], score.f1[at])
-        assert found == (expected.precision, expected.recall, expected.fmeasure)
+        result = (score.precision[index], score.recall[index], score.f1[index])
+        assert result == (expected.precision, expected.recall, expected.fmeasure)
 
 
 @pytest.mark.parametrize(("hyp", "ref"), [("!", "?"), ("a text", "?"), ("the the cat", "cat the cat")])
@@ -91,9 +91,9 @@ def test_the_interval_of_a_corpus_score_is_that_of_its_counts(metric: str) -> No
 
 
 def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
-    found = replace(nlgauge.score(HYPS, REFS, metric="bleu"), statistics=None)
+    result = replace(nlgauge.score(HYPS, REFS, metric="bleu"), statistics=None)
     with pytest.raises(nlgauge.errors.InputError, match=r"whole corpus.*score the texts again"):
-        found.interval()
+        result.interval()
 
 
 def test_lexical_and_vector_metrics_in_one_call() -> None:

@@ -130,14 +130,14 @@ def test_long_error_accepts_recipes_with_window() -> None:
 
 
 def test_max_tokens_is_the_default_window() -> None:
-    found = scored(f"{BERTSCORE},max_tokens=12", long="windows").signature.recipe
-    assert (found["max_tokens"], found["window"], found["stride"]) == ("12", "12", "5")
+    result = scored(f"{BERTSCORE},max_tokens=12", long="windows").signature.recipe
+    assert (result["max_tokens"], result["window"], result["stride"]) == ("12", "12", "5")
     with pytest.raises(RecipeError, match="window must be 3 to 12"):
         scored(f"{BERTSCORE},max_tokens=12,window=13")
 
 
 def test_truncation_stays_the_default_with_its_count() -> None:
-    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): truncated to the model's limit of 20"):
+    with pytest.warns(TruncationWarning, match=r"3 segments \(index 0, 2, 3\): truncated to the model's limit of 20"):
         score = scored(BERTSCORE)
     assert score.notes.get("truncated", ()) == (0, 2, 3)
     assert score.notes.get("windows", ()) == ()
@@ -154,7 +154,7 @@ def test_truncation_warning_names_windows() -> None:
 
 
 def test_windows_are_warned_of_with_their_segments() -> None:
-    says = r"3 segments \(0, 2, 3\): longer than 20 tokens, read in windows of 20 tokens with a stride of 9"
+    says = r"3 segments \(index 0, 2, 3\): longer than 20 tokens, read in windows of 20 tokens with a stride of 9"
     with pytest.warns(WindowsWarning, match=says):
         scored(BERTSCORE, long="windows")
 
@@ -162,12 +162,15 @@ def test_windows_are_warned_of_with_their_segments() -> None:
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("bertscore:window=0", "window must be a whole number from 1, 'none' or 'model', got 0"),
+        (
+            "bertscore:window=0",
+            "option 'window' of bertscore must be a whole number from 1, 'none' or 'model', got 0",
+        ),
         ("bertscore:window=half", "window must be"),
         ("bertscore:layer=2,window=21", "window must be 3 to 20 for model 'short'"),
         ("bertscore:layer=2,window=2", "window must be 3 to 20"),
         ("bertscore:layer=2,window=10,stride=9", "stride must be 1 to 8"),
-        ("bertscore:window=10,stride=0", "stride must be a whole number from 1 or 'half'"),
+        ("bertscore:window=10,stride=0", "option 'stride' of bertscore must be a whole number from 1 or 'half'"),
         ("bertscore:stride=9", "stride=9 has no effect without windows"),
         ("sentsim:stride=9,against=refs", "stride=9 has no effect without windows"),
         ("xmoverscore:stride=9,against=refs", "stride=9 has no effect without windows"),
@@ -208,8 +211,8 @@ def test_word_vectors_are_the_same_in_windows(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
     path.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS))
-    found = [nlgauge.score(HYPS, REFS, metric=f"moverscore:window={w}", model=str(path)) for w in ("none", "50")]
-    assert same(*found)
+    result = [nlgauge.score(HYPS, REFS, metric=f"moverscore:window={w}", model=str(path)) for w in ("none", "50")]
+    assert same(*result)
 
 
 def test_idf_counts_all_of_a_text() -> None:
@@ -318,19 +321,19 @@ def test_transport_too_large_for_memory_is_refused_by_name() -> None:
 @pytest.mark.parametrize("recipe", ["moverscore:idf=none", "baryscore:idf=none", "xmoverscore:against=refs"])
 def test_relaxed_is_below_and_sinkhorn_above_exact_cost(recipe: str) -> None:
     """All three are similarities, or all distances, of the cost, so the exact score lies between the two."""
-    found = {
+    result = {
         solver: nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
         for solver in ("exact", "relaxed", "sinkhorn-0.2")
     }
-    exact, low, high = (score.segments[score.main] for score in found.values())
-    sign = -1 if found["exact"].higher_is_better else 1
+    exact, low, high = (score.segments[score.main] for score in result.values())
+    sign = -1 if result["exact"].higher_is_better else 1
     assert (sign * low <= sign * exact + 1e-12).all()
     assert (sign * exact <= sign * high + 1e-12).all()
-    assert "solver" not in found["exact"].signature.recipe, "as usual"
-    assert found["sinkhorn-0.2"].signature.recipe["solver"] == "sinkhorn-0.2"
-    assert found["relaxed"].signature.recipe["profile"].endswith("*")
-    again = nlgauge.score(HYPS, REFS, metric=str(found["relaxed"].signature))
-    assert same(again, found["relaxed"])
+    assert "solver" not in result["exact"].signature.recipe, "as usual"
+    assert result["sinkhorn-0.2"].signature.recipe["solver"] == "sinkhorn-0.2"
+    assert result["relaxed"].signature.recipe["profile"].endswith("*")
+    again = nlgauge.score(HYPS, REFS, metric=str(result["relaxed"].signature))
+    assert same(again, result["relaxed"])
 
 
 def test_solvers_apply_to_parts_of_sentsim() -> None:
@@ -360,9 +363,9 @@ def test_relaxed_bound_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("moverscore:solver=fast", "solver must be exact, relaxed, or sinkhorn-R .*got 'fast'"),
-        ("moverscore:solver=sinkhorn-0", "solver must be exact"),
-        ("smd:solver=relaxed", "solver must be exact"),
+        ("moverscore:solver=fast", "'solver' of moverscore must be exact, relaxed, or sinkhorn-R .*got 'fast'"),
+        ("moverscore:solver=sinkhorn-0", "'solver' of .* must be exact"),
+        ("smd:solver=relaxed", "'solver' of .* must be exact"),
         ("xmoverscore:profile=head,solver=relaxed", "trim=0.3 needs the exact flow"),
         ("xmoverscore:unit=sentence,solver=relaxed", "solver='relaxed' has no effect with unit=sentence"),
     ],

@@ -152,9 +152,9 @@ def test_the_paper_sums_vectors_by_idf() -> None:
 
 
 def test_aggregation_and_exponents_options() -> None:
-    one = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-6")
+    first = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-6")
     last = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=last")
-    assert np.array_equal(one.score, last.score)
+    assert np.array_equal(first.score, last.score)
     mean = nlgauge.score(HYPS, REFS, metric="moverscore:exponents=1")
     assert mean.signature.recipe["exponents"] == "1"
     assert mean.signature.recipe["profile"] == "v1*"

@@ -99,20 +99,40 @@ def test_bertscore_is_the_f_of_greedy_matching(parts: dict[str, np.ndarray]) -> 
     assert np.array_equal(parts["bertscore"], alone.f1)
 
 
+@pytest.mark.parametrize("measure", ["recall", "precision"])
+def test_part_bertscore_can_be_the_recall_of_equation_5(measure: str) -> None:
+    """The paper's x, whose tokens are summed, is the reference, here the source; x-hat is the hypothesis."""
+    score = sentsim(f"combine=bertscore,measure={measure}")
+    alone = nlgauge.score(HYPS, sources=SOURCES, metric="bertscore:against=source,model=muse")
+    assert np.array_equal(score.segments["bertscore"], alone.segments[measure])
+    assert score.signature.recipe["measure"] == measure
+
+
+def test_measure_needs_the_part_bertscore() -> None:
+    with pytest.raises(RecipeError, match="measure='recall' has no effect with combine=sss"):
+        sentsim("combine=sss+wmd,measure=recall")
+
+
+def test_bounds_of_another_measure_are_refused(tmp_path: Path) -> None:
+    Bounds.of_scores([sentsim("combine=bertscore")]).save(tmp_path / "bounds.json")
+    with pytest.raises(InputError, match="made with measure"):
+        sentsim(f"combine=bertscore,measure=recall,bounds={tmp_path / 'bounds.json'}")
+
+
 def test_wmdo_by_flow_on_texts_of_one_length() -> None:
     """Where both texts have n tokens, the flow is an assignment, which scipy finds; chunks are counted by hand."""
     hyps = ["the red house", "I see the old house", "a b"]
     refs = ["the house red", "the old house I see", "a b"]
     score = nlgauge.score(hyps, refs, metric="sentsim:combine=wmd+wmdo,against=refs,model=muse")
-    for at, (hyp, ref) in enumerate(zip(hyps, refs, strict=True)):
+    for index, (hyp, ref) in enumerate(zip(hyps, refs, strict=True)):
         x, y = words_of(hyp), words_of(ref)
         assert len(x) == len(y)
         rows, columns = linear_sum_assignment(cdist(x, y))
         breaks = sum(b != a + 1 for a, b in pairwise(columns))
         distance = cdist(x, y)[rows, columns].mean()
-        assert score.segments["wmd"][at] == pytest.approx(distance, abs=1e-5)
+        assert score.segments["wmd"][index] == pytest.approx(distance, abs=1e-5)
         expected = distance - 0.2 * (0.5 - (breaks + 1) / len(x))
-        assert score.segments["wmdo"][at] == pytest.approx(expected, abs=1e-5)
+        assert score.segments["wmdo"][index] == pytest.approx(expected, abs=1e-5)
 
 
 def test_wmdo_by_equal_words() -> None:
@@ -174,9 +194,9 @@ def frozen(tmp_path: Path, options: str = "combine=all") -> str:
 def test_with_frozen_bounds_a_pair_alone_has_its_score_of_the_corpus(tmp_path: Path) -> None:
     path = frozen(tmp_path)
     together = sentsim()
-    for at in range(len(HYPS)):
-        alone = nlgauge.score([HYPS[at]], sources=[SOURCES[at]], metric=f"sentsim:bounds={path}")
-        assert alone.segments["sentsim"][0] == together.segments["sentsim"][at]
+    for index in range(len(HYPS)):
+        alone = nlgauge.score([HYPS[index]], sources=[SOURCES[index]], metric=f"sentsim:bounds={path}")
+        assert alone.segments["sentsim"][0] == together.segments["sentsim"][index]
         assert "range" not in alone.signature.run
     stored = json.loads(Path(path).read_text())
     assert alone.signature.recipe["bounds"] == f"file[{stored['digest'][:12]}]"
@@ -250,15 +270,15 @@ def test_corpus_without_range_is_refused() -> None:
 
 def test_several_references_are_averaged_part_by_part() -> None:
     metric = "sentsim:against=refs,combine=all"
-    one, other = (nlgauge.score(HYPS, refs, metric=metric).segments for refs in (REFS, OTHER_REFS))
+    first, other = (nlgauge.score(HYPS, refs, metric=metric).segments for refs in (REFS, OTHER_REFS))
     both = nlgauge.score(HYPS, list(zip(REFS, OTHER_REFS, strict=True)), metric=metric)
     for name in ALL:
-        np.testing.assert_allclose(both.segments[name], (one[name] + other[name]) / 2, rtol=1e-12)
+        np.testing.assert_allclose(both.segments[name], (first[name] + other[name]) / 2, rtol=1e-12)
     assert both.signature.recipe["refs"] == "2"
 
 
 def test_an_empty_text_is_at_the_origin() -> None:
-    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 segment \(1\)"):
+    with pytest.warns(nlgauge.errors.EmptyTextWarning, match=r"1 segment \(index 1\)"):
         score = nlgauge.score([HYPS[0], ""], sources=SOURCES[:2], metric="sentsim:combine=all")
     y = words_of(SOURCES[1])
     assert score.segments["sss"][1] == score.segments["bertscore"][1] == 0

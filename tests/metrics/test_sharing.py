@@ -56,7 +56,7 @@ def test_bits_do_not_depend_on_other_settings(tmp_path: Path) -> None:
     ]
     together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=recipes)
     alone = [
-        one for recipe in recipes for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
+        item for recipe in recipes for item in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metric=[recipe])
     ]
     for both, single in zip(together, alone, strict=True):
         assert str(both.signature) == str(single.signature)

@@ -56,7 +56,7 @@ def read(text: str) -> list[Word]:
     spelled = encoder.tokenizer.token_strings(encoded.tokens)
     numbers = encoded.tokens.ids.tolist()
     vectors = encoded.layers[0].astype(np.float64)
-    return [Word(*one) for one in zip(spelled, vectors, numbers, strict=True)]
+    return [Word(*item) for item in zip(spelled, vectors, numbers, strict=True)]
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def idf_of(texts: Sequence[str]) -> dict[int, float]:
     """ln((N + 1) / (df + 1)), each text a document (as MoverScore's code)."""
     documents = [{word.number for word in read(text) if not word.special} for text in texts]
     known = set().union(*documents)
-    return {one: np.log((len(texts) + 1) / (sum(one in d for d in documents) + 1)) for one in known}
+    return {item: np.log((len(texts) + 1) / (sum(item in d for d in documents) + 1)) for item in known}
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -288,10 +288,10 @@ def test_signature_reproduces_score(options: str) -> None:
 
 def test_several_references_are_averaged() -> None:
     metric = "xmoverscore:against=refs,model=muse"
-    one, other = (nlgauge.score(HYPS, refs, metric=metric).score for refs in (SOURCES, HYPS[::-1]))
+    first, other = (nlgauge.score(HYPS, refs, metric=metric).score for refs in (SOURCES, HYPS[::-1]))
     both = nlgauge.score(HYPS, list(zip(SOURCES, HYPS[::-1], strict=True)), metric=metric)
-    np.testing.assert_allclose(both.score, (one + other) / 2)
-    assert np.array_equal(both.best_reference, (other > one).astype(int))
+    np.testing.assert_allclose(both.score, (first + other) / 2)
+    assert np.array_equal(both.best_reference, (other > first).astype(int))
 
 
 def test_the_flow_is_part_of_the_result() -> None:

@@ -89,7 +89,7 @@ def empty_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def theirs(hyps: list[str], refs: Any, model: str, layer: int, **options: Any) -> NDArray[np.float64]:
     """Precision, recall and F by bert-score, a row each."""
-    found = bert_score.score(
+    result = bert_score.score(
         hyps,
         refs,
         model_type=str(resolve(model).path),
@@ -99,7 +99,7 @@ def theirs(hyps: list[str], refs: Any, model: str, layer: int, **options: Any) -
         nthreads=0,
         **options,
     )
-    return np.array([part.numpy() for part in found], dtype=np.float64)
+    return np.array([part.numpy() for part in result], dtype=np.float64)
 
 
 def ours(hyps: list[str], refs: Any, model: str, layer: int, **options: Any) -> NDArray[np.float64]:
@@ -111,8 +111,10 @@ def assert_same(left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
     assert left.shape == right.shape
     assert np.isfinite(right).all()
     difference = np.abs(left - right)
-    at = np.unravel_index(difference.argmax(), difference.shape)
-    assert difference[at] < TOLERANCE, f"{COMPONENTS[at[0]]} of segment {at[1]}: {left[at]} and {right[at]}"
+    index = np.unravel_index(difference.argmax(), difference.shape)
+    assert difference[index] < TOLERANCE, (
+        f"{COMPONENTS[index[0]]} of segment {index[1]}: {left[index]} and {right[index]}"
+    )
 
 
 # Scores
@@ -177,7 +179,7 @@ def test_rescaling_with_a_baseline_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "ours.tsv").write_text(Baseline({"weights": encoder.weights_digest}, rows).text(), encoding="utf-8")
     lines = ["LAYER,P,R,F", *(f"{layer},{p:.6f},{r:.6f},{f:.6f}" for layer, (p, r, f) in rows.items())]
     (tmp_path / "theirs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    hyps, refs = HYPS[:8], [[REFS[at], REFS[at + 1]] for at in range(8)]
+    hyps, refs = HYPS[:8], [[REFS[index], REFS[index + 1]] for index in range(8)]
     for layer in (4, 6):
         expected = theirs(
             hyps,
@@ -188,9 +190,9 @@ def test_rescaling_with_a_baseline_of_ones_own(tmp_path: Path) -> None:
             rescale_with_baseline=True,
             baseline_path=str(tmp_path / "theirs.csv"),
         )
-        found = ours(hyps, refs, "minilm", layer, rescale=str(tmp_path / "ours.tsv"))
-        assert_same(found, expected)
-        assert np.abs(found - ours(hyps, refs, "minilm", layer)).max() > 0.1
+        result = ours(hyps, refs, "minilm", layer, rescale=str(tmp_path / "ours.tsv"))
+        assert_same(result, expected)
+        assert np.abs(result - ours(hyps, refs, "minilm", layer)).max() > 0.1
 
 
 # The hash string
@@ -300,8 +302,8 @@ def their_match(pairs: list[tuple[Any, Any, Any, Any]]) -> NDArray[np.float64]:
     hyps, refs, hyp_weights, ref_weights = zip(*pairs, strict=True)
     sides = []
     for points, weights in ((refs, ref_weights), (hyps, hyp_weights)):
-        mask = pad([np.ones(len(one), dtype=np.float32) for one in points], 0.0)
-        sides += [pad(list(points), 2.0), mask, pad([one.astype(np.float32) for one in weights], 0.0)]
+        mask = pad([np.ones(len(point), dtype=np.float32) for point in points], 0.0)
+        sides += [pad(list(points), 2.0), mask, pad([weight.astype(np.float32) for weight in weights], 0.0)]
     return np.array([part.numpy() for part in bert_score.utils.greedy_cos_idf(*sides)], dtype=np.float64).T
 
 
@@ -319,8 +321,8 @@ def test_greedy_matching_of_equal_lengths(seed: int, opposite: bool) -> None:
         hyp, ref = unit_vectors(random, 5), unit_vectors(random, 7, opposite=opposite)
         assert (hyp @ ref.T < 0).all() == opposite
         pairs.append((hyp, ref, random.random(5) + 0.1, random.random(7) + 0.1))
-    for found, expected in zip((our_match(*pair) for pair in pairs), their_match(pairs), strict=True):
-        assert found == pytest.approx(expected, abs=TOLERANCE)
+    for result, expected in zip((our_match(*pair) for pair in pairs), their_match(pairs), strict=True):
+        assert result == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_a_longer_neighbour_changes_their_score_and_not_ours() -> None:

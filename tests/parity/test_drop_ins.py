@@ -58,10 +58,10 @@ def minilm() -> str:
 
 def assert_same(left: Any, right: Any) -> None:
     assert len(left) == len(right) == 3
-    for one, other in zip(left, right, strict=True):
-        assert type(one) is type(other) is torch.Tensor
-        assert (one.dtype, one.shape) == (other.dtype, other.shape)
-        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=TOLERANCE, rtol=0)
+    for first, other in zip(left, right, strict=True):
+        assert type(first) is type(other) is torch.Tensor
+        assert (first.dtype, first.shape) == (other.dtype, other.shape)
+        np.testing.assert_allclose(first.numpy(), other.numpy(), atol=TOLERANCE, rtol=0)
 
 
 # bert-score
@@ -167,13 +167,13 @@ def test_copies_collections_and_trackers() -> None:
     )
     # Two recipes whose states are the same texts share them in a collection, and score them each by its own.
     both = {layer: TextScore("bertscore", model="minilm", idf="refs", layer=layer, average=True) for layer in (2, 4)}
-    collection = torchmetrics.MetricCollection({f"layer{layer}": one for layer, one in both.items()})
+    collection = torchmetrics.MetricCollection({f"layer{layer}": value for layer, value in both.items()})
     for cand, ref in zip(CANDS, REFS, strict=True):
         collection.update([cand], [ref])
-    found = collection.compute()
+    result = collection.compute()
     for layer in both:
         expected = nlgauge.score(CANDS, REFS, idf="refs", layer=layer).system_score
-        assert float(found[f"layer{layer}_f1"]) == pytest.approx(expected, abs=1e-6)
+        assert float(result[f"layer{layer}_f1"]) == pytest.approx(expected, abs=1e-6)
     assert TextScore("chrf").higher_is_better
     assert not TextScore("baryscore").higher_is_better
     tracker = torchmetrics.MetricTracker(TextScore("chrf", average=True))
@@ -255,9 +255,9 @@ def test_processes_gather_all_segments_in_order(tmp_path: Path) -> None:
     printed = [process.communicate(timeout=300)[0] for process in processes]
     expected = nlgauge.score(CANDS, REFS, metric="chrf").segments["chrf"]
     for text in printed:
-        found = json.loads(text.splitlines()[-1])
+        result = json.loads(text.splitlines()[-1])
         for name in ("blocks", "dealt", "idle"):
-            np.testing.assert_allclose(found[name], expected, rtol=1e-6)
+            np.testing.assert_allclose(result[name], expected, rtol=1e-6)
 
 
 # evaluate

@@ -49,7 +49,9 @@ class Sample(NamedTuple):
 def sample(systems: int = 2, segments: int = 40, metrics: tuple[str, ...] = ("bertscore", "chrf")) -> Sample:
     """Systems that differ by a little, with texts; the first one is best."""
     rng = np.random.default_rng(7)
-    names = tuple(f"system-{'abcdefgh'[at]}" if systems <= 8 else f"system-{at:02d}" for at in range(systems))
+    names = tuple(
+        f"system-{'abcdefgh'[index]}" if systems <= 8 else f"system-{index:02d}" for index in range(systems)
+    )
     tables = []
     for metric in metrics:
         hard = rng.normal(0.7, 0.1, (segments, 1))
@@ -65,8 +67,8 @@ def sample(systems: int = 2, segments: int = 40, metrics: tuple[str, ...] = ("be
                 signature=f"{metric}|refs:1",
             )
         )
-    references = [[REFERENCES[at % len(REFERENCES)]] for at in range(segments)]
-    outputs = {name: [f"{texts[0]} {name} {at}" for at, texts in enumerate(references)] for name in names}
+    references = [[REFERENCES[index % len(REFERENCES)]] for index in range(segments)]
+    outputs = {name: [f"{texts[0]} {name} {index}" for index, texts in enumerate(references)] for name in names}
     return made(tables, ReportTexts(outputs, references))
 
 
@@ -81,13 +83,13 @@ def hostile() -> Sample:
     rng = np.random.default_rng(3)
     names = tuple(HOSTILE[:4])
     values = rng.normal(0.6, 0.1, (segments, 4)) - 0.1 * np.arange(4)
-    instances = tuple(f"{HOSTILE[at % 3]} {at}" for at in range(segments))
+    instances = tuple(f"{HOSTILE[index % 3]} {index}" for index in range(segments))
     signature = str(Signature("m", {"text": HOSTILE[0]}))
     tables = [
         scores_of(metric, names, values, signature=signature, instances=instances)
         for metric in (HOSTILE[2], "<b>m</b>")
     ]
-    lines = [HOSTILE[at % len(HOSTILE)] for at in range(segments)]
+    lines = [HOSTILE[index % len(HOSTILE)] for index in range(segments)]
     return made(tables, ReportTexts(dict.fromkeys(names, lines), [[line] for line in lines], lines))
 
 
@@ -102,8 +104,8 @@ def large() -> Sample:
     references = [[" ".join(word() for _ in range(draw.randint(8, 35)))] for _ in range(3000)]
     plain = sample(20, 3000, ("bertscore", "chrf", "baryscore"))
     outputs = {}
-    for at, name in enumerate(plain.scores[0].systems):
-        wrong = 0.2 + 0.02 * at
+    for index, name in enumerate(plain.scores[0].systems):
+        wrong = 0.2 + 0.02 * index
         outputs[name] = [
             " ".join(word() if draw.random() < wrong else kept for kept in texts[0].split()) for texts in references
         ]
@@ -112,22 +114,24 @@ def large() -> Sample:
 
 def explained(sample: Sample, segments: list[int], *, metric: str = "bertscore") -> list[PairExplanation]:
     """Explanations as `Explanation.to_dict` gives them: words matched by their places."""
-    found = []
+    result = []
     for system, outputs in sample.texts.systems.items():
         for segment in segments:
             assert sample.texts.references is not None
             texts = (outputs[segment], sample.texts.references[segment][0])
-            found.append(PairExplanation(metric, system, segment, explanation(*texts)))
-    return found
+            result.append(PairExplanation(metric, system, segment, explanation(*texts)))
+    return result
 
 
 def explanation(hypothesis: str, reference: str) -> dict[str, Any]:
     """A record like `Explanation.to_dict()`."""
     sides = [_words(text) for text in (hypothesis, reference)]
     links: list[dict[str, Any]] = []
-    for at in range(min(map(len, sides))):
-        values = {"weight": 0.1, "similarity": 1 - 0.05 * at, "cost": None}
-        links += [{"kind": kind, "hypothesis": at, "reference": at, **values} for kind in ("forward", "backward")]
+    for index in range(min(map(len, sides))):
+        values = {"weight": 0.1, "similarity": 1 - 0.05 * index, "cost": None}
+        links += [
+            {"kind": kind, "hypothesis": index, "reference": index, **values} for kind in ("forward", "backward")
+        ]
     links.append(
         {"kind": "forward", "hypothesis": None, "reference": 0, "weight": 0.1, "similarity": 0.5, "cost": None}
     )
@@ -150,7 +154,7 @@ def _words(text: str) -> list[dict[str, Any]]:
 
 def unpacked(page: str, name: str = "page-data") -> dict[str, Any]:
     """The data of a page, as a browser would read it."""
-    found = re.search(rf'<script type="application/gzip;base64" id="{name}">([A-Za-z0-9+/=]*)</script>', page)
-    assert found is not None
-    content: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    result = re.search(rf'<script type="application/gzip;base64" id="{name}">([A-Za-z0-9+/=]*)</script>', page)
+    assert result is not None
+    content: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(result[1])))
     return content

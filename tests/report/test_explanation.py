@@ -10,8 +10,8 @@ from nlgauge.testing import hash_encoder
 
 def text(hyp: str, ref: str, *, colour: bool = False, metric: str = "bertscore:layer=0", **options: object) -> str:
     with hash_encoder(layers=0) as model:
-        found = explain_pair(hyp, ref, metric=metric, model=model, **options)  # type: ignore[arg-type]
-    return found.render(colour=colour)
+        result = explain_pair(hyp, ref, metric=metric, model=model, **options)  # type: ignore[arg-type]
+    return result.render(colour=colour)
 
 
 def test_words_that_come_twice_can_be_told_apart() -> None:
@@ -27,9 +27,9 @@ def test_words_that_come_twice_can_be_told_apart() -> None:
 def test_the_table_says_what_the_words_sum_to() -> None:
     out = text("the cat", "the dog")
     assert "part of precision" in out
-    assert "precision: the words sum to" in out
+    assert "precision: the values of the words sum to" in out
     sampled = text("the cat", "the dog", shapley=True)
-    assert "f1: the words sum to" in sampled
+    assert "f1: the values of the words sum to" in sampled
     assert "the score minus the score of an empty text" in sampled
 
 

@@ -26,6 +26,7 @@ from nlgauge.report.inputs import (
     differing_segments,
     explain_for_report,
 )
+from nlgauge.studies.compare.paired_differences import shown_pairs
 
 
 class Parsed(HTMLParser):
@@ -123,24 +124,24 @@ def test_the_data_holds_all_scores_and_texts(many: Sample) -> None:
     order = [row.system for row in many.comparison.metrics[0].systems]
     assert data["systems"] == order
     for metric, scores in zip(data["metrics"], many.scores, strict=True):
-        found = np.array(metric["values"]).T / 10.0 ** metric["decimals"]
+        result = np.array(metric["values"]).T / 10.0 ** metric["decimals"]
         expected = scores.take(order).values
-        assert np.abs(found - expected).max() <= 1e-4 * np.ptp(expected)
+        assert np.abs(result - expected).max() <= 1e-4 * np.ptp(expected)
         assert metric["higher"] is scores.higher_is_better
-    for at, (source, references, *outputs) in enumerate(data["texts"]):
+    for index, (source, references, *outputs) in enumerate(data["texts"]):
         assert source is None
-        assert references == list((many.texts.references or [])[at])
-        assert outputs == [many.texts.systems[name][at] for name in order]
+        assert references == list((many.texts.references or [])[index])
+        assert outputs == [many.texts.systems[name][index] for name in order]
 
 
 def test_documents_are_named(two: Sample) -> None:
-    documents = tuple(f"document {at // 5}" for at in range(40))
-    found = made([replace(one, documents=documents) for one in two.scores], two.texts)
-    said = Parsed(page_of(found)).text
+    documents = tuple(f"document {index // 5}" for index in range(40))
+    result = made([replace(score, documents=documents) for score in two.scores], two.texts)
+    said = Parsed(page_of(result)).text
     assert "40 segments · 8 documents" in said
     assert "a bootstrap of 8 documents would be too narrow" in said
     assert "bootstrap of segments, 200 resamples" in Parsed(page_of(two)).text
-    assert unpacked(page_of(found))["documents"] == list(documents)
+    assert unpacked(page_of(result))["documents"] == list(documents)
     assert unpacked(page_of(two))["documents"] is None
 
 
@@ -155,9 +156,9 @@ def test_verdict_of_two_systems() -> None:
     rng = np.random.default_rng(1)
     base = rng.normal(0.5, 0.1, (200, 1))
     values = base + np.array([[0.05, 0.0]]) + rng.normal(0, 0.01, (200, 2))
-    found = made([scores_of("m", ("a", "b"), values)], ReportTexts({}))
-    pair = found.comparison.metrics[0].pairs[0]
-    said = Parsed(page_of(found)).text
+    result = made([scores_of("m", ("a", "b"), values)], ReportTexts({}))
+    pair = result.comparison.metrics[0].pairs[0]
+    said = Parsed(page_of(result)).text
     assert (
         f"a is significantly better than b (m): difference {pair.difference:.4f}, 95 % interval {pair.low:.4f} to "
         f"{pair.high:.4f}, p = {pair.p_adjusted:.3f}." in said
@@ -180,10 +181,10 @@ def test_verdict_of_many_systems(many: Sample) -> None:
     assert "(p < 0.05, Holm-corrected for 15 pairs)" in said
     assert "All 3 metrics rank system-a first." in said
     turned = scores_of("turned", many.scores[0].systems, -many.scores[0].values)
-    found = made([many.scores[0], turned], many.texts)
+    result = made([many.scores[0], turned], many.texts)
     assert (
         "The metrics disagree on the best system: system-a (BERTScore); system-f (turned)."
-        in Parsed(page_of(found)).text
+        in Parsed(page_of(result)).text
     )
 
 
@@ -191,19 +192,19 @@ def test_verdict_of_many_systems(many: Sample) -> None:
 def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
     values = np.random.default_rng(0).normal(0.5, 0.1, shape)
     names = tuple("abc"[: shape[1]])
-    found = made([scores_of("m", names, values)], ReportTexts({name: ["x"] * shape[0] for name in names}))
-    said = Parsed(page_of(found)).text
+    result = made([scores_of("m", names, values)], ReportTexts({name: ["x"] * shape[0] for name in names}))
+    said = Parsed(page_of(result)).text
     assert f"{shape[0]} segment" in said
     assert "nan" not in said.lower().replace("pennant", "")
     assert ("there is no other system to compare it with" in said) == (shape[1] == 1)
 
 
 def test_all_ties_and_constant_scores() -> None:
-    found = made([scores_of("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
-    said = Parsed(page_of(found)).text
+    result = made([scores_of("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
+    said = Parsed(page_of(result)).text
     assert "a, b and c share the best m of 3 systems (0.5000)." in said
     assert "all systems tie on every instance" in said
-    assert unpacked(page_of(found))["metrics"][0]["values"] == [[5000] * 20] * 3
+    assert unpacked(page_of(result))["metrics"][0]["values"] == [[5000] * 20] * 3
 
 
 def test_without_texts(two: Sample) -> None:
@@ -213,13 +214,17 @@ def test_without_texts(two: Sample) -> None:
 
 def test_behind_each_table_are_three_forms_of_it(many: Sample) -> None:
     page = page_of(many)
-    found = many.comparison.metrics[0]
-    for name, table in (("metric-1-ranking", ranking_table(found)), ("metric-1-pairs", pair_table(found))):
+    result = many.comparison.metrics[0]
+    for name, table in (("metric-1-ranking", ranking_table(result)), ("metric-1-pairs", pair_table(result))):
         for form, text in (("tsv", table.to_tsv()), ("latex", table.to_latex()), ("markdown", table.to_markdown())):
             (body,) = re.findall(rf'<pre id="{name}-{form}"[^>]*>(.*?)</pre>', page, re.S)
             assert Parsed(body).texts == [text] or "".join(Parsed(body).texts) == text
     exports = re.findall(r'data-export="([^"]*)"', page)
-    of_metric = [f"metric-{at}-{what}" for at in (1, 2, 3) for what in ("ranking", "pairs", "distribution")]
+    of_metric = [
+        f"metric-{index}-{what}"
+        for index in (1, 2, 3)
+        for what in ("ranking", "pairs", "differences", "distribution")
+    ]
     assert sorted(exports) == sorted([*of_metric, "overview", "disagreement", "signatures"])
 
 
@@ -257,8 +262,8 @@ def test_ids_are_unique_and_labels_lead_somewhere(many: Sample) -> None:
 
 def test_signatures_and_settings_are_there(many: Sample) -> None:
     said = Parsed(page_of(many)).text
-    for found in many.comparison.metrics:
-        assert found.signature in said
+    for metric in many.comparison.metrics:
+        assert metric.signature in said
     assert many.comparison.signature in said
     assert "paired bootstrap" in said
 
@@ -290,8 +295,8 @@ def test_as_many_segments_keep_their_explanations_as_asked_for(two: Sample) -> N
     kept = unpacked(page)["explained"]
     assert len(kept) == 2
     (left_out,) = {9, 4, 2} - set(kept)
-    ranges = [np.ptp(one.values, axis=1) / one.values.std() for one in two.scores]
-    assert all(np.max(ranges, axis=0)[at] > np.max(ranges, axis=0)[left_out] for at in kept)
+    ranges = [np.ptp(score.values, axis=1) / score.values.std() for score in two.scores]
+    assert all(np.max(ranges, axis=0)[index] > np.max(ranges, axis=0)[left_out] for index in kept)
     assert (
         unpacked(page_of(two, explanations=explained(two, [9]), options=ReportOptions(alignments=0)))["explained"]
         == []
@@ -299,24 +304,24 @@ def test_as_many_segments_keep_their_explanations_as_asked_for(two: Sample) -> N
 
 
 def test_segments_that_differ_most_under_any_metric() -> None:
-    one = scores_of("one", ("a", "b"), [[0.1, 0.1], [0.1, 0.9], [0.5, 0.5], [0.4, 0.5]])
+    first = scores_of("one", ("a", "b"), [[0.1, 0.1], [0.1, 0.9], [0.5, 0.5], [0.4, 0.5]])
     other = scores_of("other", ("a", "b"), [[50.0, 50.0], [50.0, 50.0], [10.0, 90.0], [50.0, 51.0]])
-    assert differing_segments([one, other], 2) == [1, 2]
-    assert differing_segments([one], 0) == []
-    assert differing_segments([one], 9) == [0, 1, 2, 3]
+    assert differing_segments([first, other], 2) == [1, 2]
+    assert differing_segments([first], 0) == []
+    assert differing_segments([first], 9) == [0, 1, 2, 3]
 
 
 def test_explanations_of_results() -> None:
     systems = {"a": ["A cat sat on a mat.", "Bread is good."], "b": ["The dog ran.", "Bread is bad."]}
     references = ["The cat sat on the mat.", "Bread is good."]
     results = nlgauge.score_systems(systems, references, metric=["bertscore", "moverscore", "chrf"])
-    found = explain_for_report(results, [0, 1], systems=["b"])
-    assert {(one.metric, one.system, one.segment) for one in found} == {
+    result = explain_for_report(results, [0, 1], systems=["b"])
+    assert {(item.metric, item.system, item.segment) for item in result} == {
         ("bertscore", "b", 0), ("bertscore", "b", 1), ("moverscore", "b", 0), ("moverscore", "b", 1),
     }  # fmt: skip
     tables = nlgauge.studies.compare.system_scores(results)
     texts = ReportTexts(systems, [[text] for text in references])
-    page = page_of(Sample(nlgauge.compare_systems(tables, permutations=100), tables, texts), explanations=found)
+    page = page_of(Sample(nlgauge.compare_systems(tables, permutations=100), tables, texts), explanations=result)
     pairs = unpacked(page, "page-explanations")["pairs"]
     place = unpacked(page)["systems"].index("b")
     words, _, links, costs, *_ = pairs[f"0/{place}/1"]
@@ -332,13 +337,13 @@ def test_of_many_systems_the_best_and_the_furthest_are_explained() -> None:
     systems["b"][0], systems["d"][1] = "A plane flew.", "Nobody knows why."
     systems["c"][2], systems["e"] = "No.", ["The cat sat.", "Bread is.", "She lost keys."]
     results = nlgauge.score_systems(systems, right, metric=["bertscore"])
-    found = explain_for_report(results, [0, 1])
-    assert [(one.system, one.segment) for one in found] == [("a", 0), ("a", 1), ("b", 0), ("d", 1)]
+    result = explain_for_report(results, [0, 1])
+    assert [(item.system, item.segment) for item in result] == [("a", 0), ("a", 1), ("b", 0), ("d", 1)]
     everybody = explain_for_report(results, [0], systems=list(systems))
-    assert [one.system for one in everybody] == list(systems)
+    assert [item.system for item in everybody] == list(systems)
     tables = nlgauge.studies.compare.system_scores(results)
     sample = Sample(nlgauge.compare_systems(tables, permutations=100), tables, ReportTexts(systems))
-    assert unpacked(page_of(sample, explanations=found))["explained_systems"] == 2
+    assert unpacked(page_of(sample, explanations=result))["explained_systems"] == 2
     assert unpacked(page_of(sample))["explained_systems"] == 0
     assert explain_for_report(results, []) == []
 
@@ -354,7 +359,7 @@ def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
     with pytest.raises(nlgauge.errors.InputError, match="the comparison is by 'chrf', the scores are of"):
         html_report(two.comparison, scores=two.scores[:1])
     with pytest.raises(nlgauge.errors.InputError, match="of 2 systems on 40 instances, the scores are of 1 on 40"):
-        html_report(two.comparison, scores=[one.take(["system-a"]) for one in two.scores])
+        html_report(two.comparison, scores=[score.take(["system-a"]) for score in two.scores])
     with pytest.raises(nlgauge.errors.InputError, match="at least one metric"):
         html_report(replace(two.comparison, metrics=()), scores=two.scores)
     with pytest.raises(nlgauge.errors.RecipeError, match="alignments must be a whole number from 0, got -1"):
@@ -394,3 +399,13 @@ def test_scores_that_differ_by_rounding_only_have_a_distribution() -> None:
     table = scores_of("moverscore", ("a", "b"), values)
     page = Parsed(page_of(made([table], ReportTexts({}))))
     assert [tag for tag, attributes in page.elements if attributes.get("class") == "histogram"] == ["svg", "svg"]
+
+
+def test_pairs_have_a_histogram_and_sorted_differences(many: Sample) -> None:
+    page = page_of(many)
+    shown = len(shown_pairs(many.comparison.metrics[0]))
+    drawn = re.findall(r'<svg class="histogram of-pair"[^>]*aria-label="([^"]*)"', page)
+    assert len(drawn) == 2 * len(many.comparison.metrics) * shown
+    pair = many.comparison.metrics[0].pairs[0]
+    n = many.comparison.metrics[0].n
+    assert f"{pair.first} minus {pair.second}: {pair.first} wins {pair.wins / n:.0%} of segments" in drawn[0]

@@ -31,28 +31,28 @@ def written(found: Sample, path: Path, **more: Any) -> Path:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three systems, 120 segments, three metrics, alignments of four segments."""
-    found = sample(3, 120, ("bertscore", "chrf", "baryscore"))
-    explanations = explained(found, [0, 2, 3, 7])
-    return written(found, tmp_path_factory.mktemp("report") / "report.html", explanations=explanations)
+    result = sample(3, 120, ("bertscore", "chrf", "baryscore"))
+    explanations = explained(result, [0, 2, 3, 7])
+    return written(result, tmp_path_factory.mktemp("report") / "report.html", explanations=explanations)
 
 
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Opened]:
-    found = Opened(browser, report.as_uri())
-    yield found
-    found.page.close()
-    assert found.said == []
-    assert found.asked == [report.as_uri()]
+    result = Opened(browser, report.as_uri())
+    yield result
+    result.page.close()
+    assert result.said == []
+    assert result.asked == [report.as_uri()]
 
 
 def rows(page: Page) -> list[dict[str, Any]]:
     """The rows in view from the top, as a reader sees them."""
-    found: list[dict[str, Any]] = page.eval_on_selector_all(
+    result: list[dict[str, Any]] = page.eval_on_selector_all(
         "#segments-list .row",
         """rows => rows.map(row => ({segment: Number(row.dataset.segment),
            cells: [...row.children].map(cell => cell.textContent), chosen: row.getAttribute("aria-selected")}))""",
     )
-    return found
+    return result
 
 
 def numbers(page: Page, column: int) -> list[float]:
@@ -69,9 +69,9 @@ def choose(page: Page, label: str, value: str) -> None:
 
 def test_systems_with_an_alignment_are_named(browser: Browser, tmp_path: Path) -> None:
     """Of many systems the page holds two on each segment: the best, and another one."""
-    found = sample(6, 20)
-    pairs = [one for one in explained(found, [4]) if one.system in ("system-a", "system-d")]
-    opened = Opened(browser, written(found, tmp_path / "many.html", explanations=pairs).as_uri())
+    result = sample(6, 20)
+    pairs = [item for item in explained(result, [4]) if item.system in ("system-a", "system-d")]
+    opened = Opened(browser, written(result, tmp_path / "many.html", explanations=pairs).as_uri())
     page = opened.page
     expected = "for 1 segment, those with the largest differences between systems (2 systems each)"
     assert expected in page.inner_text("#explained-said")
@@ -90,8 +90,8 @@ def test_sorting(opened: Opened) -> None:
     assert len(set(sizes)) > 5
     for order, column, backwards in (("ahead", 1, True), ("behind", 1, False), ("high", 2, True), ("low", 2, False)):
         choose(page, "Sort by", order)
-        found = numbers(page, column)
-        assert found == sorted(found, reverse=backwards), order
+        result = numbers(page, column)
+        assert result == sorted(result, reverse=backwards), order
     choose(page, "Sort by", "segment")
     assert [row["segment"] for row in rows(page)][:5] == [0, 1, 2, 3, 4]
 
@@ -105,8 +105,8 @@ def test_a_distance_is_turned_round(opened: Opened) -> None:
     assert difference > 0
     assert a < b, "the lower distance is better"
     choose(page, "Sort by", "low")
-    found = numbers(page, 2)
-    assert found == sorted(found, reverse=True), "the worst is the largest distance"
+    result = numbers(page, 2)
+    assert result == sorted(result, reverse=True), "the worst is the largest distance"
 
 
 def test_filtering_and_searching(opened: Opened) -> None:
@@ -257,9 +257,9 @@ def test_tables_can_be_copied(browser: Browser, report: Path) -> None:
 
 
 def test_no_text_can_run_or_become_markup(browser: Browser, tmp_path: Path) -> None:
-    found = hostile()
-    metric = found.scores[0].metric
-    path = written(found, tmp_path / "hostile.html", explanations=explained(found, [0, 1, 2, 3], metric=metric))
+    result = hostile()
+    metric = result.scores[0].metric
+    path = written(result, tmp_path / "hostile.html", explanations=explained(result, [0, 1, 2, 3], metric=metric))
     opened = Opened(browser, path.as_uri())
     page = opened.page
     for place in range(12):
@@ -390,9 +390,9 @@ def test_an_old_browser_is_told(browser: Browser, report: Path) -> None:
 
 
 def test_one_system_without_texts(browser: Browser, tmp_path: Path) -> None:
-    found = sample(1, 30, ("bertscore",))
+    result = sample(1, 30, ("bertscore",))
     path = tmp_path / "one.html"
-    write_report(path, found.comparison, scores=found.scores)
+    write_report(path, result.comparison, scores=result.scores)
     opened = Opened(browser, path.as_uri())
     assert opened.said == []
     page = opened.page

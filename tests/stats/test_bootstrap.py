@@ -21,10 +21,10 @@ def test_it_agrees_with_the_normal_interval_on_a_large_sample() -> None:
 
 def test_few_values_have_students_interval() -> None:
     # By hand: mean 3, deviation sqrt(2.5), standard error sqrt(.5); t of 4 degrees of freedom 2.776445 (tables).
-    found = bootstrap_mean([1, 2, 3, 4, 5])
-    assert (found.low, found.high) == pytest.approx((3 - 2.776445 * 0.5**0.5, 3 + 2.776445 * 0.5**0.5), abs=1e-6)
-    assert (found.method, found.resamples, found.n) == ("t", 0, 5)
-    assert str(found) == "Student's t interval, 95 %, 5 segments (a bootstrap needs at least 30)"
+    result = bootstrap_mean([1, 2, 3, 4, 5])
+    assert (result.low, result.high) == pytest.approx((3 - 2.776445 * 0.5**0.5, 3 + 2.776445 * 0.5**0.5), abs=1e-6)
+    assert (result.method, result.resamples, result.n) == ("t", 0, 5)
+    assert str(result) == "Student's t interval, 95 %, 5 segments (a bootstrap needs at least 30)"
 
 
 def test_result_names_the_bootstrap_method() -> None:
@@ -39,10 +39,10 @@ def test_result_names_the_bootstrap_method() -> None:
 def test_the_percentiles_are_expanded_as_published() -> None:
     """Hesterberg 2015: for n = 40, tails of Phi(-t_39 sqrt(40/39)); t_39 of .975 is 2.022691 (tables)."""
     values = np.random.default_rng(3).random(40)
-    found = bootstrap_mean(values, resamples=500, seed=2)
+    result = bootstrap_mean(values, resamples=500, seed=2)
     draws = values[np.random.default_rng(2).integers(0, 40, size=(500, 40))].mean(axis=1)
     tail = 100 * 0.020259  # Phi(-2.022691 * sqrt(40 / 39)) = Phi(-2.048460)
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws, [tail, 100 - tail])), abs=1e-5)
+    assert (result.low, result.high) == pytest.approx(tuple(np.percentile(draws, [tail, 100 - tail])), abs=1e-5)
 
 
 @pytest.mark.parametrize(("n", "trials"), [(5, 3000), (12, 3000), (30, 700), (100, 700), (500, 400)])
@@ -51,8 +51,8 @@ def test_95_per_cent_are_95_per_cent(n: int, trials: int) -> None:
     rng = np.random.default_rng(n)
     held = 0
     for _ in range(trials):
-        found = bootstrap_mean(rng.beta(8, 2, size=n), resamples=200)
-        held += found.low <= 0.8 <= found.high
+        result = bootstrap_mean(rng.beta(8, 2, size=n), resamples=200)
+        held += result.low <= 0.8 <= result.high
     # Two and a half standard errors of the simulation, and .02 for skewness, which t does not know.
     room = 2.5 * np.sqrt(0.95 * 0.05 / trials) + 0.02
     assert held / trials == pytest.approx(0.95, abs=room)
@@ -67,8 +67,8 @@ def test_documents_are_what_is_independent(documents: int, trials: int) -> None:
     for _ in range(trials):
         values = 0.5 + rng.normal(size=documents)[ids] + rng.normal(size=ids.size)
         for name, clusters in (("segments", None), ("documents", ids)):
-            found = bootstrap_mean(values, clusters=clusters, resamples=200)
-            held[name] += found.low <= 0.5 <= found.high
+            result = bootstrap_mean(values, clusters=clusters, resamples=200)
+            held[name] += result.low <= 0.5 <= result.high
     assert held["documents"] / trials == pytest.approx(0.95, abs=2.5 * np.sqrt(0.95 * 0.05 / trials) + 0.015)
     assert held["segments"] / trials < 0.75
 
@@ -83,14 +83,14 @@ def test_documents_of_one_segment_are_segments() -> None:
 
 def test_documents_may_differ_in_length_and_order() -> None:
     values, ids = [0.1, 0.9, 0.4, 0.8, 0.6], ["a", "b", "a", "b", "b"]
-    found = bootstrap_mean(values, clusters=ids)
+    result = bootstrap_mean(values, clusters=ids)
     # By hand: sums .5 (2 values) and 2.3 (3), mean .56; residuals -.62 and .62; error sqrt(2 (.62^2 + .62^2)) / 5.
     error = np.sqrt(2 * 2 * 0.62**2) / 5
-    assert found.mean == pytest.approx(0.56)
-    assert found.high - found.mean == pytest.approx(12.706205 * error, abs=1e-5)  # t of 1 degree of freedom
+    assert result.mean == pytest.approx(0.56)
+    assert result.high - result.mean == pytest.approx(12.706205 * error, abs=1e-5)  # t of 1 degree of freedom
     order = [3, 0, 4, 2, 1]
     assert bootstrap_mean([values[n] for n in order], clusters=[ids[n] for n in order]).high == pytest.approx(
-        found.high
+        result.high
     )
 
 

@@ -91,16 +91,16 @@ def test_resamples_are_those_of_sacrebleu_draw_by_draw(engine: Any, formula: str
 
 def test_the_interval_is_that_of_sacrebleu() -> None:
     engine = BLEU(force=True)
-    found = engine.corpus_score(OUTPUT, [REFERENCE], n_bootstrap=1000)
+    result = engine.corpus_score(OUTPUT, [REFERENCE], n_bootstrap=1000)
     stats = counts_of(engine, OUTPUT, REFERENCE)
     ours = bootstrap_corpus_score(CorpusCounts("bleu:exp", stats))
-    assert ours.mean == pytest.approx(found.score)
+    assert ours.mean == pytest.approx(result.score)
     # Its percentiles are the plain ones, 2.5 and 97.5; ours are those for 40 segments, 2.03 and 97.97.
     drawn = resampled_scores(CorpusCounts("bleu:exp", stats), stats, resamples=1000, seed=12345)
     plain = np.percentile(drawn, [2.5, 97.5])
-    assert (plain[1] - plain[0]) / 2 == pytest.approx(found._ci, rel=0.01)
-    assert ours.low < plain[0] < found.score < plain[1] < ours.high
-    assert (ours.high - ours.low) / 2 == pytest.approx(found._ci, rel=0.1)
+    assert (plain[1] - plain[0]) / 2 == pytest.approx(result._ci, rel=0.01)
+    assert ours.low < plain[0] < result.score < plain[1] < ours.high
+    assert (ours.high - ours.low) / 2 == pytest.approx(result._ci, rel=0.1)
     assert str(ours) == "bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles"
 
 
@@ -149,11 +149,11 @@ def test_documents_are_drawn_whole() -> None:
 def test_few_segments_have_a_t_interval() -> None:
     # By hand: leaving out a segment of two gives the score of the other.
     counts = CorpusCounts("chrf:2", [[4, 4, 2], [4, 4, 3]])
-    found = bootstrap_corpus_score(counts)
+    result = bootstrap_corpus_score(counts)
     # (50 and 75): deviation sqrt(1/2 * 2 * 12.5^2) = 12.5, t with one degree of freedom 12.7062.
-    assert found.mean == pytest.approx(62.5)
-    assert found.high - found.mean == pytest.approx(12.5 * 12.7062047, rel=1e-6)
-    assert (found.method, found.n, found.resamples) == ("t", 2, 0)
+    assert result.mean == pytest.approx(62.5)
+    assert result.high - result.mean == pytest.approx(12.5 * 12.7062047, rel=1e-6)
+    assert (result.method, result.n, result.resamples) == ("t", 2, 0)
 
 
 def test_the_interval_holds_the_score_as_often_as_it_says() -> None:

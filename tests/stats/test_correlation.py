@@ -26,9 +26,9 @@ def test_coefficients_equal_scipys(kind: str) -> None:
     rng = np.random.default_rng(3)
     metric = rng.normal(size=200).round(1)
     human = (metric + rng.normal(size=200)).round(1)
-    found = correlate(metric, human, kind=kind)
-    assert found.value == pytest.approx(SCIPY[kind](metric, human).statistic, abs=1e-14)
-    assert (found.n, found.reason) == (200, None)
+    result = correlate(metric, human, kind=kind)
+    assert result.value == pytest.approx(SCIPY[kind](metric, human).statistic, abs=1e-14)
+    assert (result.n, result.reason) == (200, None)
 
 
 def test_tau_b_by_hand() -> None:
@@ -80,9 +80,9 @@ def test_undefined_correlation_is_an_error_or_nan_with_reason(
 ) -> None:
     with pytest.raises(InputError, match=reason):
         correlate(metric, human, kind=kind)
-    found = correlate(metric, human, kind=kind, undefined="nan")
-    assert math.isnan(found.value)
-    assert reason in str(found.reason)
+    result = correlate(metric, human, kind=kind, undefined="nan")
+    assert math.isnan(result.value)
+    assert reason in str(result.reason)
 
 
 def test_rounding_is_no_variation_for_pearson() -> None:
@@ -117,9 +117,9 @@ def test_unknown_names_are_refused() -> None:
 def test_the_tie_rule_of_wmts_tau(ties: str, value: float) -> None:
     better = [2, 2, 2, 2, 2, 2, 1, 1, 1, 1]
     worse = [1, 1, 1, 1, 1, 1, 2, 2, 2, 1]
-    found = relative_ranking(better, worse, ties=ties)  # type: ignore[arg-type]
-    assert found.value == pytest.approx(value)
-    assert (found.concordant, found.discordant, found.tied) == (6, 3, 1)
+    result = relative_ranking(better, worse, ties=ties)  # type: ignore[arg-type]
+    assert result.value == pytest.approx(value)
+    assert (result.concordant, result.discordant, result.tied) == (6, 3, 1)
 
 
 def test_a_tau_of_no_pairs_is_not_zero() -> None:

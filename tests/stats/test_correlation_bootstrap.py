@@ -16,30 +16,30 @@ def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypat
     scores, human = made_scores(rows=40)
     scores, human = np.round(scores / step) * step, np.round(human / step * 4) * step  # many ties with the wide step
     told: list[int] = []
-    found = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5, advance=told.append)
+    result = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5, advance=told.append)
     rows = np.random.default_rng(5).integers(0, 40, size=(50, 40))
     expected = [
         [correlate(metric[row], human[row], kind=kind, undefined="nan").value for metric in scores] for row in rows
     ]
-    assert found.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
+    assert result.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
     assert sum(told) == 50
     monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
     monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 130)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
-    assert again == pytest.approx(found.draws, nan_ok=True)
+    assert again == pytest.approx(result.draws, nan_ok=True)
     monkeypatch.setattr("nlgauge.stats.correlation.MOST_KENDALL", 10)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
-    assert again == pytest.approx(found.draws, nan_ok=True)
+    assert again == pytest.approx(result.draws, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
 def test_a_clear_difference_is_found_and_a_copy_is_not(kind: str) -> None:
     scores, human = made_scores(rows=150)
-    found = bootstrap_correlations(scores, human, kind=kind, resamples=200).difference(0, 2)
+    result = bootstrap_correlations(scores, human, kind=kind, resamples=200).difference(0, 2)
     observed = [correlate(row, human, kind=kind).value for row in scores]
-    assert found.value == pytest.approx(observed[0] - observed[2])
-    assert found.p_value < 0.05
-    assert 0 < found.low < found.value < found.high
+    assert result.value == pytest.approx(observed[0] - observed[2])
+    assert result.p_value < 0.05
+    assert 0 < result.low < result.value < result.high
     copies = bootstrap_correlations(scores[[0, 0]], human, kind=kind, resamples=50)
     assert copies.difference(0, 1).p_value == 1
 
@@ -48,17 +48,17 @@ def test_the_interval_of_r_is_near_fishers() -> None:
     rng = np.random.default_rng(8)
     human = rng.normal(size=800)
     metric = human + rng.normal(size=800)
-    found = bootstrap_correlations([metric], human, resamples=2000).interval()
-    fisher = np.tanh(np.arctanh(found.value) + np.array([-1.96, 1.96]) / np.sqrt(797))
-    assert (found.low, found.high) == pytest.approx(tuple(fisher), abs=0.01)
-    assert found.undefined == 0
+    result = bootstrap_correlations([metric], human, resamples=2000).interval()
+    fisher = np.tanh(np.arctanh(result.value) + np.array([-1.96, 1.96]) / np.sqrt(797))
+    assert (result.low, result.high) == pytest.approx(tuple(fisher), abs=0.01)
+    assert result.undefined == 0
 
 
 def test_resamples_without_a_value_are_counted() -> None:
-    found = bootstrap_correlations([[1, 2, 4]], [1, 2, 3], resamples=400).interval()
+    result = bootstrap_correlations([[1, 2, 4]], [1, 2, 3], resamples=400).interval()
     # A resample of three rows repeats one row three times with probability 3/27.
-    assert found.undefined == pytest.approx(400 / 9, rel=0.4)
-    assert np.isfinite([found.low, found.high]).all()
+    assert result.undefined == pytest.approx(400 / 9, rel=0.4)
+    assert np.isfinite([result.low, result.high]).all()
 
 
 def test_correlation_bootstrap_refuses_invalid_input() -> None:
@@ -75,15 +75,15 @@ def test_whole_documents_are_drawn(kind: str, monkeypatch: pytest.MonkeyPatch) -
     scores, human = made_scores(rows=24)
     scores = np.round(scores)  # with ties
     documents = np.array([*"abacadbbcaeebbccdddafffg"])
-    found = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
+    result = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
     names = list(dict.fromkeys(documents.tolist()))
     drawn = np.random.default_rng(5).integers(0, 7, size=(40, 7))
-    rows = [np.concatenate([np.flatnonzero(documents == names[one]) for one in draw]) for draw in drawn]
+    rows = [np.concatenate([np.flatnonzero(documents == names[item]) for item in draw]) for draw in drawn]
     expected = [[correlate(metric[row], human[row], kind=kind).value for metric in scores] for row in rows]
-    assert found.draws == pytest.approx(np.array(expected), abs=1e-12)
+    assert result.draws == pytest.approx(np.array(expected), abs=1e-12)
     monkeypatch.setattr("nlgauge.stats.correlation.MOST_KENDALL", 10)  # sorted, resample by resample
     again = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
-    assert again.draws == pytest.approx(found.draws)
+    assert again.draws == pytest.approx(result.draws)
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])

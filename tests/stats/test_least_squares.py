@@ -25,9 +25,11 @@ def test_as_statsmodels_has_it():
     np.testing.assert_allclose(ours.errors, theirs.bse[1:], atol=1e-12)
     np.testing.assert_allclose(ours.p, theirs.pvalues[1:], atol=1e-12)
     assert ours.r2 == pytest.approx(theirs.rsquared, abs=1e-12)
-    np.testing.assert_allclose(ours.vif, [variance_inflation_factor(design, at) for at in (1, 2, 3)], rtol=1e-10)
-    for at, partial in enumerate(ours.partial_r2):
-        rest = sm.OLS(standardise(TARGET), np.delete(design, at + 1, axis=1)).fit()
+    np.testing.assert_allclose(
+        ours.vif, [variance_inflation_factor(design, index) for index in (1, 2, 3)], rtol=1e-10
+    )
+    for index, partial in enumerate(ours.partial_r2):
+        rest = sm.OLS(standardise(TARGET), np.delete(design, index + 1, axis=1)).fit()
         assert partial == pytest.approx((rest.ssr - theirs.ssr) / rest.ssr, abs=1e-12)
 
 
@@ -62,9 +64,9 @@ def test_intervals_hold_the_coefficient_about_as_often_as_they_say():
 
 
 def test_scale_and_shift_of_a_column_change_nothing():
-    one = least_squares(TARGET, FACTORS, resamples=50)
+    first = least_squares(TARGET, FACTORS, resamples=50)
     other = least_squares(TARGET * 10 - 4, FACTORS * [1, 1000, 0.01] + 5, resamples=50)
-    for ours, theirs in zip(one[:9], other[:9], strict=True):
+    for ours, theirs in zip(first[:9], other[:9], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 

@@ -68,19 +68,19 @@ def test_a_clear_order_holds_and_a_tie_does_not() -> None:
 
 def test_an_order_over_documents() -> None:
     """By hand: documents of three segments and one, whose sums are drawn, not their means."""
-    found = paired_order([1.0, 1.0, 1.0, -2.0], [0.0] * 4, clusters=["a", "a", "a", "b"], resamples=400, seed=1)
+    result = paired_order([1.0, 1.0, 1.0, -2.0], [0.0] * 4, clusters=["a", "a", "a", "b"], resamples=400, seed=1)
     draw = np.random.default_rng(1).integers(0, 2, size=(400, 2))
     against = np.array([3.0, -2.0])[draw].sum(axis=1) <= 0
-    assert found == (against.sum() + 1) / 401
+    assert result == (against.sum() + 1) / 401
     with pytest.raises(InputError, match="each of 2 values, got 3"):
         paired_order([1.0, 2.0], [1.0, 1.0], clusters="abc")
 
 
 def test_rows_of_a_document_make_an_order_too_sure_and_documents_do_not() -> None:
-    found = {"rows": 0, "documents": 0}
+    result = {"rows": 0, "documents": 0}
     for seed in range(200):
         (first, second), _, documents = clustered_scores(seed)
         for name, clusters in (("rows", None), ("documents", documents)):
-            found[name] += paired_order(first, second, clusters=clusters, resamples=150) <= 0.05
-    assert found["documents"] <= 22  # 10 of 200 expected
-    assert found["rows"] >= 45
+            result[name] += paired_order(first, second, clusters=clusters, resamples=150) <= 0.05
+    assert result["documents"] <= 22  # 10 of 200 expected
+    assert result["rows"] >= 45

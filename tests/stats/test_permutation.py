@@ -18,20 +18,20 @@ from nlgauge.stats.resampling import unit_numbers
 
 def test_all_pairs_at_once_equal_the_definition() -> None:
     scores, human = made_scores()
-    found = permutation_both_pearson(scores, human, resamples=300, seed=7)
+    result = permutation_both_pearson(scores, human, resamples=300, seed=7)
     signs = signs_of(human.size, 300, 7)
 
     def r(values: Array) -> float:
         return correlate(values, human).value
 
-    assert found.correlations == pytest.approx([r(row) for row in scores])
+    assert result.correlations == pytest.approx([r(row) for row in scores])
     for i in range(3):
         for j in range(3):
             if i == j:
-                assert np.isnan(found.p_values[i, j])
+                assert np.isnan(result.p_values[i, j])
             else:
-                assert found.p_values[i, j] == naive_p(scores[i], scores[j], r, signs)
-    assert found.p_values[0, 2] < 0.05 < found.p_values[2, 0]
+                assert result.p_values[i, j] == naive_p(scores[i], scores[j], r, signs)
+    assert result.p_values[0, 2] < 0.05 < result.p_values[2, 0]
 
 
 def test_grouped_correlations_equal_the_definition() -> None:
@@ -46,11 +46,11 @@ def test_grouped_correlations_equal_the_definition() -> None:
     def r(values: Array) -> float:
         return float(np.mean([correlate(values[groups == g], human[groups == g]).value for g in (4, 5, 9)]))
 
-    found = permutation_both_pearson(scores, human, groups=groups, resamples=200, seed=3)
-    assert found.correlations == pytest.approx([r(row) for row in scores])
+    result = permutation_both_pearson(scores, human, groups=groups, resamples=200, seed=3)
+    assert result.correlations == pytest.approx([r(row) for row in scores])
     signs = signs_of(human.size, 200, 3)
     for i, j in ((0, 1), (1, 0), (0, 2), (1, 2)):
-        assert found.p_values[i, j] == naive_p(scores[i], scores[j], r, signs)
+        assert result.p_values[i, j] == naive_p(scores[i], scores[j], r, signs)
 
 
 def test_system_level_equals_the_definition() -> None:
@@ -61,11 +61,11 @@ def test_system_level_equals_the_definition() -> None:
     def r(values: Array) -> float:
         return correlate(values.mean(axis=1), quality).value
 
-    found = permutation_both_pearson_of_means(cube, quality, resamples=200, seed=11)
-    assert found.correlations == pytest.approx([r(metric) for metric in cube])
+    result = permutation_both_pearson_of_means(cube, quality, resamples=200, seed=11)
+    assert result.correlations == pytest.approx([r(metric) for metric in cube])
     signs = signs_of(6 * 40, 200, 11)
     for i, j in ((0, 1), (0, 2), (2, 1)):
-        assert found.p_values[i, j] == naive_p(cube[i], cube[j], r, signs)
+        assert result.p_values[i, j] == naive_p(cube[i], cube[j], r, signs)
 
 
 def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,11 +79,11 @@ def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_seed_names_the_draws_and_scale_does_not_matter() -> None:
     scores, human = made_scores(rows=60)
-    one = permutation_both_pearson(scores, human, seed=1).p_values
-    assert np.array_equal(one, permutation_both_pearson(scores, human, seed=1).p_values, equal_nan=True)
-    assert not np.array_equal(one, permutation_both_pearson(scores, human, seed=2).p_values, equal_nan=True)
+    first = permutation_both_pearson(scores, human, seed=1).p_values
+    assert np.array_equal(first, permutation_both_pearson(scores, human, seed=1).p_values, equal_nan=True)
+    assert not np.array_equal(first, permutation_both_pearson(scores, human, seed=2).p_values, equal_nan=True)
     scaled = scores * np.array([[1.0], [50.0], [0.01]]) + 4
-    assert np.array_equal(one, permutation_both_pearson(scaled, human, seed=1).p_values, equal_nan=True)
+    assert np.array_equal(first, permutation_both_pearson(scaled, human, seed=1).p_values, equal_nan=True)
 
 
 def test_equal_metrics_are_never_significant_and_add_one_avoids_zero() -> None:
@@ -142,9 +142,9 @@ def test_whole_documents_are_swapped() -> None:
         return float(np.mean([correlate(values[groups == g], human[groups == g]).value for g in range(3)]))
 
     for of, statistic in ((None, r), (groups, mean_r)):
-        found = permutation_both_pearson(scores, human, groups=of, clusters=documents, resamples=200, seed=7)
+        result = permutation_both_pearson(scores, human, groups=of, clusters=documents, resamples=200, seed=7)
         for i, j in ((0, 1), (1, 0), (1, 2)):
-            assert found.p_values[i, j] == naive_p(scores[i], scores[j], statistic, signs)
+            assert result.p_values[i, j] == naive_p(scores[i], scores[j], statistic, signs)
 
 
 def test_a_document_for_each_row_changes_no_bit() -> None:
@@ -158,20 +158,20 @@ def test_a_document_for_each_row_changes_no_bit() -> None:
 
 def test_rows_of_a_document_make_the_test_too_eager_and_documents_do_not() -> None:
     """Both metrics are equally good: either should lead at p <= .05 in one of twenty sets, so one of both in ten."""
-    found = {"rows": 0, "documents": 0}
+    result = {"rows": 0, "documents": 0}
     for seed in range(200):
         scores, human, documents = clustered_scores(seed)
         for name, clusters in (("rows", None), ("documents", documents)):
             p_values = permutation_both_pearson(scores, human, clusters=clusters, resamples=150, seed=seed).p_values
-            found[name] += bool(np.nanmin(p_values) <= 0.05)
-    assert found["documents"] <= 35  # 20 expected; 35 is 3.5 standard deviations above
-    assert found["rows"] >= 90
+            result[name] += bool(np.nanmin(p_values) <= 0.05)
+    assert result["documents"] <= 35  # 20 expected; 35 is 3.5 standard deviations above
+    assert result["rows"] >= 90
 
 
 def test_outcomes_of_a_document_are_swapped_together() -> None:
     rng = np.random.default_rng(6)
     right, weights, documents = rng.random((2, 50)) < [[0.7], [0.5]], rng.random(50), rng.integers(0, 9, size=50)
-    found = permutation_of_outcomes(right, weights, clusters=documents, resamples=300, seed=2)
+    result = permutation_of_outcomes(right, weights, clusters=documents, resamples=300, seed=2)
     signs = signs_of(9, 300, 2)[unit_numbers(documents, 50)]
     difference = weights * (right[0].astype(float) - right[1])
-    assert found.p_values[0, 1] == np.mean(signs.T @ difference >= difference.sum() - 1e-12)
+    assert result.p_values[0, 1] == np.mean(signs.T @ difference >= difference.sum() - 1e-12)

@@ -46,11 +46,11 @@ def rounded_scores(rows: int, *, step: float, seed: int = 0) -> tuple[Array, Arr
 @pytest.mark.parametrize(("rows", "step"), [(9, 2.0), (30, 0.5), (30, 1e-9)])
 def test_every_p_value_is_that_of_the_definition(kind: str, rows: int, step: float) -> None:
     scores, human = rounded_scores(rows, step=step)
-    found = permutation_both_ranks(scores, human, kind=kind, resamples=60, seed=3)
+    result = permutation_both_ranks(scores, human, kind=kind, resamples=60, seed=3)
     r = coefficient(kind, human)
-    assert found.correlations == pytest.approx([r(row) for row in scores], abs=1e-14)
-    assert np.array_equal(found.p_values, slow(scores, r, resamples=60, seed=3), equal_nan=True)
-    assert found.p_values[0, 3] == found.p_values[3, 0] == 1  # the same metric twice
+    assert result.correlations == pytest.approx([r(row) for row in scores], abs=1e-14)
+    assert np.array_equal(result.p_values, slow(scores, r, resamples=60, seed=3), equal_nan=True)
+    assert result.p_values[0, 3] == result.p_values[3, 0] == 1  # the same metric twice
 
 
 @pytest.mark.heavy
@@ -69,8 +69,8 @@ def test_means_over_groups_are_those_of_the_definition(kind: str) -> None:
         ]
         return float(np.nanmean(parts))
 
-    found = permutation_both_ranks(scores, human, kind=kind, groups=groups, resamples=60, seed=5)
-    assert np.array_equal(found.p_values, slow(scores, mean, resamples=60, seed=5), equal_nan=True)
+    result = permutation_both_ranks(scores, human, kind=kind, groups=groups, resamples=60, seed=5)
+    assert np.array_equal(result.p_values, slow(scores, mean, resamples=60, seed=5), equal_nan=True)
 
 
 @pytest.mark.heavy
@@ -95,12 +95,12 @@ def test_systems_are_those_of_the_definition(kind: str, join: Callable[..., Arra
     cube = quality[:, None] + rng.normal(size=(3, 6, 9)) * np.array([1.0, 3.0, 6.0])[:, None, None]
     aggregate = partial(join, axis=-1)
     told: list[int] = []
-    found = permutation_both_of_systems(
+    result = permutation_both_of_systems(
         cube, quality, kind=kind, aggregate=aggregate, resamples=60, seed=11, advance=told.append
     )
     statistic = coefficient(kind, quality)
     expected = slow(cube, lambda values: statistic(aggregate(values)), resamples=60, seed=11)
-    assert np.array_equal(found.p_values, expected, equal_nan=True)
+    assert np.array_equal(result.p_values, expected, equal_nan=True)
     assert sum(told) == 3
 
 
@@ -157,14 +157,14 @@ def test_systems_of_another_number_are_refused() -> None:
 def test_whole_documents_are_swapped(kind: str) -> None:
     scores, human = rounded_scores(30, step=0.5)
     documents = np.repeat(np.arange(10), 3)
-    found = permutation_both_ranks(scores, human, kind=kind, clusters=documents, resamples=60, seed=3)
+    result = permutation_both_ranks(scores, human, kind=kind, clusters=documents, resamples=60, seed=3)
     signs = np.concatenate(list(swap_signs(10, 60, 3)))[documents]
     r = coefficient(kind, human)
     z = (scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, keepdims=True)
     for i, j in ((0, 1), (2, 0)):
         pairs = [(np.where(s > 0, z[i], z[j]), np.where(s > 0, z[j], z[i])) for s in signs.T]
-        deltas = np.array([r(one) - r(other) for one, other in pairs])
-        assert found.p_values[i, j] == np.mean(deltas >= r(z[i]) - r(z[j]) - 1e-12)
+        deltas = np.array([r(first) - r(other) for first, other in pairs])
+        assert result.p_values[i, j] == np.mean(deltas >= r(z[i]) - r(z[j]) - 1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

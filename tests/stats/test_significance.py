@@ -15,10 +15,10 @@ from nlgauge.stats.paired_tests import bonferroni, holm, williams
 
 def test_williams_of_given_correlations() -> None:
     # The formula worked out apart from nlgauge, for (.65, .55, .3, n = 50).
-    found = williams(0.65, 0.55, 0.3, 50)
-    assert found.t == pytest.approx(0.81608, abs=5e-6)
-    assert found.p_value == pytest.approx(0.20929, abs=5e-6)
-    assert found.df == 47
+    result = williams(0.65, 0.55, 0.3, 50)
+    assert result.t == pytest.approx(0.81608, abs=5e-6)
+    assert result.p_value == pytest.approx(0.20929, abs=5e-6)
+    assert result.df == 47
 
 
 def test_williams_on_released_wmt15_scores(data_folder: Path) -> None:
@@ -33,9 +33,9 @@ def test_williams_on_released_wmt15_scores(data_folder: Path) -> None:
     )
     first, second, between = (correlate(a, b).value for a, b in ((bert, human), (bleu, human), (bert, bleu)))
     assert (first, second, between) == pytest.approx((0.722091, 0.536782, 0.748106), abs=1e-6)
-    found = williams(first, second, between, len(human))
-    assert found.t == pytest.approx(8.3514, abs=1e-4)
-    assert found.p_value == pytest.approx(3.4e-16, rel=0.02)
+    result = williams(first, second, between, len(human))
+    assert result.t == pytest.approx(8.3514, abs=1e-4)
+    assert result.p_value == pytest.approx(3.4e-16, rel=0.02)
 
 
 def test_williams_is_one_sided() -> None:

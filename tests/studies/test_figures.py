@@ -122,7 +122,7 @@ def large_study() -> Sensitivity:
         SettingEffect.of(metric, "punctuation", "score", settings, dict.fromkeys(SYSTEMS, (0.5, 0.6, 0.5)))
         for metric in METRICS[:3]
     )
-    scores = {name: (0.5 + 0.01 * at, 0.6, 0.6 - 0.01 * at) for at, name in enumerate(SYSTEMS)}
+    scores = {name: (0.5 + 0.01 * index, 0.6, 0.6 - 0.01 * index) for index, name in enumerate(SYSTEMS)}
     flip = Flip(SYSTEMS[1], SYSTEMS[0], settings[2], 0.1, -0.1, 0.01, 0.02, significant=True)
     rankings = tuple(
         SettingRanking(metric, "punctuation", "en", settings, scores, (1.0, 0.5, -1.0), (flip,) * (number % 2))

@@ -52,7 +52,7 @@ def agreements(_: Path) -> Agreements:
 
 def documents(folder: Path) -> Result:
     (folder / "parses.conllu").write_text(conllu(*DOCUMENTS), encoding="utf-8")
-    texts = [annotated(one).text for one in DOCUMENTS]
+    texts = [annotated(document).text for document in DOCUMENTS]
     return nlgauge.discourse(
         {"a": texts, "b": texts[::-1]}, texts, annotator=str(folder / "parses.conllu"), sentences="annotator"
     )
@@ -62,7 +62,7 @@ def searched(_: Path) -> Result:
     rng = np.random.default_rng(5)
     human = rng.normal(size=60)
     metrics = {name: human + rng.normal(size=60) for name in "abc"}
-    return search_ensembles(metrics, human, ["de-en"] * 60, [str(at) for at in range(60)], splits=3)
+    return search_ensembles(metrics, human, ["de-en"] * 60, [str(index) for index in range(60)], splits=3)
 
 
 RESULTS: dict[str, Callable[[Path], Result]] = {
@@ -100,5 +100,5 @@ def check_schema(schema: dict[str, Any], record: Any) -> None:
 def test_json_of_several_agreements_has_a_list_of_tables(tmp_path: Path) -> None:
     record = json.loads(agreements(tmp_path).render("json"))
     assert list(record) == ["nlgauge", "format", "tables"]
-    assert [one["agreement"] for one in record["tables"]] == ["pearson", "kendall"]
+    assert [item["agreement"] for item in record["tables"]] == ["pearson", "kendall"]
     assert record["tables"][0]["metrics"][1]["by_langpair"]["de-en"]["value"] is None

@@ -40,37 +40,40 @@ def parses(tmp_path: Path) -> str:
 
 def test_words_stand_where_the_text_has_them(parses: str) -> None:
     text = "  Il gatto del\nvicino. Gatti!"
-    (found,) = load_annotator(parses, sentences="annotator", trees=True).annotate([text])
-    assert [text[one.start : one.end] for one in found.sentences] == ["Il gatto del\nvicino.", "Gatti!"]
-    first = found.sentences[0].words
+    (result,) = load_annotator(parses, sentences="annotator", trees=True).annotate([text])
+    assert [text[sentence.start : sentence.end] for sentence in result.sentences] == [
+        "Il gatto del\nvicino.",
+        "Gatti!",
+    ]
+    first = result.sentences[0].words
     assert [text[word.start : word.end] for word in first] == ["Il", "gatto", "del", "del", "vicino", "."]
     assert [word.form for word in first] == ["Il", "gatto", "di", "il", "vicino", "."]
     assert [word.head for word in first] == [2, 0, 5, 5, 2, 2]
     assert [word.relation for word in first][:2] == ["det", "root"]
-    assert [(at, word.lemma, word.features.get("Number")) for at, word in found.nouns()] == [
+    assert [(index, word.lemma, word.features.get("Number")) for index, word in result.nouns()] == [
         (0, "gatto", "Sing"),
         (0, "vicino", None),
         (1, "gatto", "Plur"),
     ]
-    assert found.sentences[1].words[1].lemma == "!", "no lemma in the file: the form"
+    assert result.sentences[1].words[1].lemma == "!", "no lemma in the file: the form"
 
 
 def test_a_document_is_any_run_of_sentences(parses: str) -> None:
     annotator = load_annotator(parses, sentences="annotator")
-    one, other, blank = annotator.annotate(["Gatti !", "Il gatto del vicino.", " \n"])
-    assert [len(text.sentences) for text in (one, other, blank)] == [1, 1, 0]
-    assert one.sentences[0].words[0].head == -1, "trees were not asked for"
+    first, other, blank = annotator.annotate(["Gatti !", "Il gatto del vicino.", " \n"])
+    assert [len(text.sentences) for text in (first, other, blank)] == [1, 1, 0]
+    assert first.sentences[0].words[0].head == -1, "trees were not asked for"
 
 
 def test_sentences_by_another_rule_regroup_the_words(parses: str) -> None:
     text = "Il gatto\ndel vicino. Gatti!"
     lines = load_annotator(parses, sentences="lines").annotate([text])[0].sentences
-    assert [[word.form for word in one.words] for one in lines] == [
+    assert [[word.form for word in line.words] for line in lines] == [
         ["Il", "gatto"],
         ["di", "il", "vicino", ".", "Gatti", "!"],
     ]
     rules = load_annotator(parses, sentences="rules").annotate([text])[0].sentences
-    assert [text[one.start : one.end] for one in rules] == ["Il gatto\ndel vicino.", "Gatti!"]
+    assert [text[rule.start : rule.end] for rule in rules] == ["Il gatto\ndel vicino.", "Gatti!"]
     with pytest.raises(RecipeError, match="use sentences=annotator, not rules"):
         load_annotator(parses, trees=True)
 

@@ -37,8 +37,8 @@ def test_english_of_translations_is_never_taken_for_another_language(data_folder
     for file in files:
         lines = file.read_text(encoding="utf-8").splitlines()
         for size in (5, 20, 100, len(lines)):
-            found = {language_of_texts(lines[start : start + size]) for start in range(0, len(lines), size)}
-            assert found <= {"", "en"}, (file.name, size)
+            result = {language_of_texts(lines[start : start + size]) for start in range(0, len(lines), size)}
+            assert result <= {"", "en"}, (file.name, size)
         assert language_of_texts(lines) == "en"
 
 

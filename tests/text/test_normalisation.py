@@ -254,13 +254,13 @@ def test_rules_compose_in_any_order_and_a_second_time_changes_nothing(sentence: 
 @given(trees())
 def test_words_and_tree_are_kept_whatever_the_tree(sentence: Sentence) -> None:
     for rule in TREE_RULES.values():
-        found = rule(sentence)
-        assert rule(found) is found
+        result = rule(sentence)
+        assert rule(result) is result
         # Forms are unique, but for commas, which one before another mark may lose.
-        assert sorted(arcs(found)) == sorted(arcs(sentence))
-        lost = len(sentence.words) - len(found.words)
+        assert sorted(arcs(result)) == sorted(arcs(sentence))
+        lost = len(sentence.words) - len(result.words)
         assert 0 <= lost <= sum(word.form == "," for word in sentence.words)
-        assert "".join(found.text.split()) == "".join(word.form for word in found.words)
+        assert "".join(result.text.split()) == "".join(word.form for word in result.words)
 
 
 def arcs(sentence: Sentence) -> list[tuple[str, str, str]]:

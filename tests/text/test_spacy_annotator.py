@@ -34,13 +34,15 @@ def folder() -> Path:
 
 def test_words_lemmas_and_features() -> None:
     annotator = load_annotator("spacy-en")
-    (found,) = annotator.annotate([TEXTS[0]])
-    assert [found.text[one.start : one.end] for one in found.sentences] == [
+    (result,) = annotator.annotate([TEXTS[0]])
+    assert [result.text[sentence.start : sentence.end] for sentence in result.sentences] == [
         "The cats sat on the mats.",
         "Dr. Smith's dogs barked at 3.5 of them!",
     ]
-    assert all(found.text[word.start : word.end] == word.form for one in found.sentences for word in one.words)
-    nouns = [(at, word.lemma, word.upos, word.features.get("Number")) for at, word in found.nouns()]
+    assert all(
+        result.text[word.start : word.end] == word.form for sentence in result.sentences for word in sentence.words
+    )
+    nouns = [(index, word.lemma, word.upos, word.features.get("Number")) for index, word in result.nouns()]
     assert nouns == [
         (0, "cat", "NOUN", "Plur"),
         (0, "mat", "NOUN", "Plur"),
@@ -48,7 +50,7 @@ def test_words_lemmas_and_features() -> None:
         (1, "Smith", "PROPN", "Sing"),
         (1, "dog", "NOUN", "Plur"),
     ]
-    assert {word.head for one in found.sentences for word in one.words} == {-1}
+    assert {word.head for sentence in result.sentences for word in sentence.words} == {-1}
 
 
 def test_the_label_has_name_version_and_digest_and_no_path() -> None:
@@ -59,7 +61,7 @@ def test_the_label_has_name_version_and_digest_and_no_path() -> None:
 
 
 def without_trees(text: AnnotatedText) -> list[object]:
-    return [word._replace(head=-1, relation="") for one in text.sentences for word in one.words]
+    return [word._replace(head=-1, relation="") for sentence in text.sentences for word in sentence.words]
 
 
 @pytest.mark.parametrize("trees", [False, True])
@@ -69,8 +71,8 @@ def test_neighbours_batch_and_order_change_nothing(folder: Path, trees: bool) ->
     assert annotator.annotate(TEXTS) == alone
     mixed = [*TEXTS * 20, *(f"{text} {text}" for text in TEXTS)]
     random.Random(3).shuffle(mixed)
-    found = dict(zip(mixed, annotator.annotate(mixed), strict=True))
-    assert [found[text] for text in TEXTS] == alone
+    result = dict(zip(mixed, annotator.annotate(mixed), strict=True))
+    assert [result[text] for text in TEXTS] == alone
 
 
 def test_parts_of_speech_are_the_same_with_and_without_trees() -> None:
@@ -89,8 +91,8 @@ def test_a_sentence_is_one_tree() -> None:
                 while heads[path[-1] - 1]:
                     path.append(heads[path[-1] - 1])
                     assert len(path) <= len(heads)
-    (found,) = load_annotator("spacy-en", trees=True).annotate(["The cat chased a mouse."])
-    words = found.sentences[0].words
+    (result,) = load_annotator("spacy-en", trees=True).annotate(["The cat chased a mouse."])
+    words = result.sentences[0].words
     assert [(word.relation, words[word.head - 1].form) for word in words if word.head] == [
         ("det", "cat"),
         ("nsubj", "chased"),
@@ -102,15 +104,22 @@ def test_a_sentence_is_one_tree() -> None:
 
 def test_sentences_of_spacy_and_of_lines() -> None:
     text = "The cat sat. It slept.\nThe dog barked"
-    found = load_annotator("spacy-en", sentences="annotator").annotate([text])[0]
-    assert [text[one.start : one.end] for one in found.sentences] == ["The cat sat.", "It slept.", "The dog barked"]
+    result = load_annotator("spacy-en", sentences="annotator").annotate([text])[0]
+    assert [text[sentence.start : sentence.end] for sentence in result.sentences] == [
+        "The cat sat.",
+        "It slept.",
+        "The dog barked",
+    ]
     lines = load_annotator("spacy-en", sentences="lines").annotate([text])[0]
-    assert [text[one.start : one.end] for one in lines.sentences] == ["The cat sat. It slept.", "The dog barked"]
+    assert [text[sentence.start : sentence.end] for sentence in lines.sentences] == [
+        "The cat sat. It slept.",
+        "The dog barked",
+    ]
 
 
 def test_an_empty_text_has_no_sentence() -> None:
     for rule in ("rules", "lines", "annotator"):
-        assert [one.sentences for one in load_annotator("spacy-en", sentences=rule).annotate(["", " \n "])] == [
+        assert [item.sentences for item in load_annotator("spacy-en", sentences=rule).annotate(["", " \n "])] == [
             (),
             (),
         ]
@@ -119,11 +128,11 @@ def test_an_empty_text_has_no_sentence() -> None:
 @pytest.mark.parametrize("rule", ["rules", "annotator"])
 def test_twenty_thousand_words(rule: str) -> None:
     words = [f"noun{number % 500}" if number % 3 else "the" for number in range(20_000)]
-    text = " ".join(f"{word}." if at % 20 == 19 else word for at, word in enumerate(words))
+    text = " ".join(f"{word}." if index % 20 == 19 else word for index, word in enumerate(words))
     started = time.process_time()
-    (found,) = load_annotator("spacy-en", sentences=rule).annotate([text])
+    (result,) = load_annotator("spacy-en", sentences=rule).annotate([text])
     assert time.process_time() - started < 60
-    assert sum(len(one.words) for one in found.sentences) >= 20_000
+    assert sum(len(sentence.words) for sentence in result.sentences) >= 20_000
 
 
 def test_a_text_that_spacy_does_not_take_is_named(folder: Path) -> None:

@@ -155,12 +155,12 @@ def test_tokenizers_differ_in_what_they_put_for_the_unknown() -> None:
     pieces = [("<unk>", 0.0), ("\u2581", -1.0), ("a", -1.0)]
     unigram = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
     bytes_only = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1}, []))
-    found = [TextTokenizer(backend, limit=9, digest="") for backend in (unigram, bytes_only)]
-    assert found[0].unknown_token is not None
-    assert found[0].unknown_token.id == 0
-    assert [tokens.unknown for tokens in found[0].encode(["aa", "az"])] == [0, 1]
-    assert found[1].unknown_token is None
-    assert not found[1].encode(["ab"])[0].only_unknown
+    result = [TextTokenizer(backend, limit=9, digest="") for backend in (unigram, bytes_only)]
+    assert result[0].unknown_token is not None
+    assert result[0].unknown_token.id == 0
+    assert [tokens.unknown for tokens in result[0].encode(["aa", "az"])] == [0, 1]
+    assert result[1].unknown_token is None
+    assert not result[1].encode(["ab"])[0].only_unknown
 
 
 # --- a space before each text --------------------------------------------------------------------------

@@ -35,25 +35,25 @@ def from_edge(windows: Windows, window: TextWindow, place: int) -> int:
 def test_each_token_is_taken_from_the_window_where_it_stands_farthest_from_an_edge(case: tuple[Windows, int]) -> None:
     windows, length = case
     head, tail = windows.frame
-    found = windows.cut(length)
+    result = windows.cut(length)
     owner = np.full(length, -1)
-    for number, window in enumerate(found):
+    for number, window in enumerate(result):
         assert (owner[window.rows_in_text] == -1).all()
         owner[window.rows_in_text] = number
         assert window.places[window.used_rows].tolist() == list(range(length))[window.rows_in_text]
     for place in range(head, length - tail):
-        distances = [from_edge(windows, window, place) for window in found]
+        distances = [from_edge(windows, window, place) for window in result]
         assert owner[place] == distances.index(max(distances)), "not the farthest, or not the first of equals"
     assert set(owner[:head]) <= {0}
-    assert set(owner[length - tail :]) <= {len(found) - 1}
+    assert set(owner[length - tail :]) <= {len(result) - 1}
 
 
 @given(long_texts())
 def test_windows_are_of_one_length_framed_alike_and_begin_every_stride(case: tuple[Windows, int]) -> None:
     windows, length = case
     head, tail = windows.frame
-    found = windows.cut(length)
-    for window in found:
+    result = windows.cut(length)
+    for window in result:
         assert len(window.places) == windows.size
         assert window.places[:head].tolist() == list(range(head))
         assert window.places[windows.size - tail :].tolist() == list(range(length - tail, length))
@@ -93,15 +93,15 @@ def test_a_whole_text_is_what_the_tokenizer_gives_without_a_limit() -> None:
     assert tokens.words.tolist() == [-1 if word is None else word for word in expected.word_ids]
     assert tokens.cut == 0
     there = tokens.offsets[:, 1] > 0
-    assert (tokens.offsets[there] - 2).tolist() == [list(one) for one in np.array(expected.offsets)[there]]
+    assert (tokens.offsets[there] - 2).tolist() == [list(item) for item in np.array(expected.offsets)[there]]
 
 
 @given(any_text)
 def test_a_text_that_fits_is_the_same_whole(text: str) -> None:
     tokenizer = load_encoder("minilm").tokenizer
-    one, other = tokenizer.encode([text])[0], tokenizer.encode([text], whole=True)[0]
-    assert one.ids.tolist() == other.ids.tolist()
-    assert one.offsets.tolist() == other.offsets.tolist()
+    first, other = tokenizer.encode([text])[0], tokenizer.encode([text], whole=True)[0]
+    assert first.ids.tolist() == other.ids.tolist()
+    assert first.offsets.tolist() == other.offsets.tolist()
     assert other.in_windows(Windows(512, 255, (1, 1))).windows is None
 
 

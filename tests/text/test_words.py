@@ -35,7 +35,7 @@ def test_every_character_but_white_space_is_in_one_word(text: str, rule: str) ->
     words = split_words(text, rule)
     assert "".join(word.text for word in words) == "".join(text.split())
     assert all(text[word.start : word.end] == word.text for word in words)
-    assert all(one.end <= other.start for one, other in itertools.pairwise(words))
+    assert all(first.end <= other.start for first, other in itertools.pairwise(words))
 
 
 def test_words_of_tokenised_text_end_at_blanks() -> None:

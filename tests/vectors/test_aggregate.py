@@ -47,8 +47,8 @@ def test_routing_leaves_out_a_layer_that_lies_apart() -> None:
     rng = np.random.default_rng(1)
     layer = rng.normal(size=(3, 8))
     layer /= np.linalg.norm(layer, axis=1, keepdims=True)
-    found = kde_routing_of_layers([layer.astype(np.float32)] * 4 + [-layer.astype(np.float32)])
-    np.testing.assert_allclose(found, layer, atol=1e-6)
+    result = kde_routing_of_layers([layer.astype(np.float32)] * 4 + [-layer.astype(np.float32)])
+    np.testing.assert_allclose(result, layer, atol=1e-6)
 
 
 def test_routing_looks_at_one_token_at_a_time() -> None:
@@ -72,6 +72,6 @@ def test_routing_with_the_gaussian_kernel_keeps_a_layer_that_lies_apart() -> Non
 def test_published_denominator_divides_by_the_sum_of_slopes(kernel: str) -> None:
     """Two orthogonal layers have equal gamma (1/2) and slopes, so v is a quarter of their sum, not half."""
     layers = [np.array([row], dtype=np.float32) for row in ([1, 0], [0, 1])]
-    found = kde_routing_of_layers(layers, Routing(kernel=kernel, denominator="published"))
-    np.testing.assert_allclose(found, [[0.25, 0.25]], atol=1e-7)
+    result = kde_routing_of_layers(layers, Routing(kernel=kernel, denominator="published"))
+    np.testing.assert_allclose(result, [[0.25, 0.25]], atol=1e-7)
     np.testing.assert_allclose(kde_routing_of_layers(layers, Routing(kernel=kernel)), [[0.5, 0.5]], atol=1e-7)

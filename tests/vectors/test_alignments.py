@@ -28,12 +28,12 @@ def scores() -> list[nlgauge.Score]:
 def test_spans_survive_json_and_similarities_are_left_out(scores: list[nlgauge.Score]) -> None:
     for score, kind in zip(scores, (Alignment, Flow), strict=True):
         assert score.alignments is not None
-        found = score.alignments[0]
-        assert isinstance(found, kind)
-        again = from_plain(Alignment | Flow | None, json.loads(json.dumps(found.to_dict())))
+        result = score.alignments[0]
+        assert isinstance(result, kind)
+        again = from_plain(Alignment | Flow | None, json.loads(json.dumps(result.to_dict())))
         assert again is not None
-        assert again.hypothesis_spans == found.hypothesis_spans
-        assert again.reference_spans == found.reference_spans
+        assert again.hypothesis_spans == result.hypothesis_spans
+        assert again.reference_spans == result.reference_spans
     assert "similarity" not in scores[0].to_dict()["segments"][0]["alignment"]
 
 

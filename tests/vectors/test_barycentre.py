@@ -31,9 +31,9 @@ def test_it_agrees_with_pot_from_the_same_start(seed: int, noise: float) -> None
 
 def test_layers_whose_tokens_stay_apart_have_their_mean_as_barycentre() -> None:
     clouds = layers(3, noise=0.2)
-    found = free_support_barycentre(clouds, np.full(9, 1 / 9), np.mean(clouds, axis=0))
-    assert (found.steps, found.solved) == (1, 0)
-    np.testing.assert_allclose(found.points, np.mean(clouds, axis=0), atol=1e-12)
+    result = free_support_barycentre(clouds, np.full(9, 1 / 9), np.mean(clouds, axis=0))
+    assert (result.steps, result.solved) == (1, 0)
+    np.testing.assert_allclose(result.points, np.mean(clouds, axis=0), atol=1e-12)
 
 
 def test_the_order_of_tokens_does_not_matter() -> None:

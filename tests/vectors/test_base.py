@@ -101,7 +101,9 @@ def test_a_planted_rotation_of_the_source_is_undone(tmp_path: Path, monkeypatch:
 
     def turned(*args: Any, **options: Any) -> list[EncodedText]:
         return [
-            EncodedText(text.tokens, {at: (rows @ rotation).astype(np.float32) for at, rows in text.layers.items()})
+            EncodedText(
+                text.tokens, {index: (rows @ rotation).astype(np.float32) for index, rows in text.layers.items()}
+            )
             if text.tokens.ids.tobytes() in foreign
             else text
             for text in encode_texts(*args, **options)
@@ -271,7 +273,9 @@ def test_position_norm_depends_on_neighbours_of_the_same_eight_only() -> None:
     whole = scored("position-norm").f1
     order = [1, 0, *range(2, len(HYPS))]
     metric = f"{METRIC},transforms=position-norm"
-    swapped = nlgauge.score([HYPS[at] for at in order], sources=[SOURCES[at] for at in order], metric=metric).f1
+    swapped = nlgauge.score(
+        [HYPS[index] for index in order], sources=[SOURCES[index] for index in order], metric=metric
+    ).f1
     np.testing.assert_allclose(swapped[order], whole, atol=1e-4)
     changed = nlgauge.score(["A text of its own.", *HYPS[1:]], sources=SOURCES, metric=metric).f1
     assert np.array_equal(changed[8:], whole[8:])
@@ -284,8 +288,8 @@ def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatc
     whole = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
     monkeypatch.setattr(engine, "_WINDOW_BYTES", 1)
     tiny = nlgauge.score_systems(systems, sources=SOURCES, metric=[metric, METRIC])
-    for one, other in zip(whole, tiny, strict=True):
-        assert np.array_equal(one.f1, other.f1)
+    for first, other in zip(whole, tiny, strict=True):
+        assert np.array_equal(first.f1, other.f1)
     assert np.array_equal(whole[0].f1, scored("position-norm").f1), "another system is no neighbour"
 
 

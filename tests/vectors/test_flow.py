@@ -27,16 +27,16 @@ def random_flow(
         return (size * chance.normal(size=shape) / np.sqrt(shape[0])).astype(np.float32)
 
     def side() -> tuple[Coupling, ...]:
-        found = []
+        result = []
         for number in range(layers):
             first = number % 2 == 0
             stays, moves = (middle, width - middle) if first else (width - middle, middle)
-            found.append(
+            result.append(
                 Coupling(
                     first, numbers(stays, hidden), numbers(hidden), numbers(hidden, 2 * moves), numbers(2 * moves)
                 )
             )
-        return tuple(found)
+        return tuple(result)
 
     rotation = np.linalg.qr(chance.normal(size=(width, width)))[0].astype(np.float32)
     return FlowMap(rotation, numbers(width), numbers(width), 1.7, side(), side(), origin or Origin(method="flow"))

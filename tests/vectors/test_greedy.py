@@ -66,8 +66,8 @@ def test_large_clouds_are_matched_in_parts(at_once: int, monkeypatch: pytest.Mon
     u, v = rng.random(11), rng.random(9)
     expected = greedy_match(x @ y.T, u, v)
     monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    found = greedy_match_points(x, y, u, v)
-    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    result = greedy_match_points(x, y, u, v)
+    assert all(np.array_equal(first, other) for first, other in zip(result, expected, strict=True))
     table = greedy_scores([(x, u), (x[:4], u[:4])], [(y, v), (y, v), (y[:2], v[:2])])
     assert table[0, 1].tolist() == [expected.precision, expected.recall, expected.f1]
 
@@ -83,13 +83,13 @@ def test_blocks_of_large_clouds_give_the_bits_of_one_piece(threads: int, monkeyp
     monkeypatch.setattr(module, "_BLOCK", (8, 5))
     calls: list[int] = []
     with one_blas_thread, run_context(threads=threads, check=lambda: calls.append(1)):
-        found = greedy_values(x, y, u, v)
+        result = greedy_values(x, y, u, v)
         alone = greedy_values(x, x, u, u)
-    assert found == pytest.approx(expected, abs=1e-7), "a block is another product, whose last bits may differ"
+    assert result == pytest.approx(expected, abs=1e-7), "a block is another product, whose last bits may differ"
     assert alone == pytest.approx((1, 1, 1), abs=1e-6)
     assert len(calls) == 2 * 5, "once for each of the blocks of 8 rows"
     with one_blas_thread, run_context(threads=1):
-        assert greedy_values(x, y, u, v) == found, "threads move no bit"
+        assert greedy_values(x, y, u, v) == result, "threads move no bit"
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -88,14 +88,14 @@ def test_the_published_scope_counts_padding_as_vectors() -> None:
 
 
 def test_centroids_by_hand() -> None:
-    found = language_centroids({"de": [[1.0, 0.0], [3.0, 0.0]], "en": [[0.0, 2.0], [0.0, 4.0]], "fr": [[0.0, 3.0]]})
+    result = language_centroids({"de": [[1.0, 0.0], [3.0, 0.0]], "en": [[0.0, 2.0], [0.0, 4.0]], "fr": [[0.0, 3.0]]})
     # Means (2, 0), (0, 3), (0, 3); squared distances to them 1, 1 and 0, so a spread of sqrt(2/3).
     root = 13**0.5
-    np.testing.assert_allclose(found.distance, [[0, root, root], [root, 0, 0], [root, 0, 0]], atol=1e-12)
-    np.testing.assert_allclose(found.cosine, [[1, 0, 0], [0, 1, 1], [0, 1, 1]], atol=1e-12)
-    assert found.spread == pytest.approx((2 / 3) ** 0.5)
-    np.testing.assert_allclose(found.relative, found.distance / (2 / 3) ** 0.5)
-    assert found.counts == (2, 2, 1)
+    np.testing.assert_allclose(result.distance, [[0, root, root], [root, 0, 0], [root, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(result.cosine, [[1, 0, 0], [0, 1, 1], [0, 1, 1]], atol=1e-12)
+    assert result.spread == pytest.approx((2 / 3) ** 0.5)
+    np.testing.assert_allclose(result.relative, result.distance / (2 / 3) ** 0.5)
+    assert result.counts == (2, 2, 1)
 
 
 def test_shrinking_all_vectors_brings_no_language_nearer() -> None:

@@ -13,9 +13,9 @@ from nlgauge.vectors.transport import exact_transport, relaxed_transport
 
 def test_relaxed_transport_matches_hand_calculation() -> None:
     """Rows go to their nearest columns for .5 * 0 + .5 * 1; columns to their nearest rows for .75 * 0 + .25 * 1."""
-    found = relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])])
-    assert (found.cost, found.rows_move) == (0.5, True)
-    assert found.plan([1, 1], [3, 1]).flow.tolist() == [[0.5, 0], [0, 0.5]]
+    result = relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])])
+    assert (result.cost, result.rows_move) == (0.5, True)
+    assert result.plan([1, 1], [3, 1]).flow.tolist() == [[0.5, 0], [0, 0.5]]
     turned = relaxed_transport([3, 1], [1, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])])
     assert (turned.cost, turned.rows_move) == (0.5, False)
     assert turned.plan([3, 1], [1, 1]).flow.tolist() == [[0.5, 0], [0, 0.5]]

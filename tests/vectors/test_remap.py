@@ -65,8 +65,8 @@ def test_umd_removes_a_planted_direction(seed: int) -> None:
     z = rows(seed)
     planted = rotation(seed)[0]
     x = z + rng.uniform(1, 3, size=(60, 1)) * planted  # the languages differ along one direction only
-    found = mismatch_directions(x, z)[0]
-    assert abs(abs(found @ planted) - 1) < 1e-9
+    result = mismatch_directions(x, z)[0]
+    assert abs(abs(result @ planted) - 1) < 1e-9
     both = fit_remapping(x, z, method="umd")
     np.testing.assert_allclose(both.apply(x), both.apply(z, side="target"), atol=1e-5)
     assert np.abs(both.apply(x) @ planted).max() < 1e-5
@@ -77,9 +77,9 @@ def test_umd_removes_a_planted_direction(seed: int) -> None:
 def test_the_direction_is_the_first_right_singular_vector_of_numpy_s_svd() -> None:
     x, z = rows(8), rows(9)
     v = np.linalg.svd(x - z)[2][:3]
-    found = mismatch_directions(x, z, count=3)
-    np.testing.assert_allclose(np.abs(np.sum(found * v, axis=1)), 1, atol=1e-9)
-    assert (np.take_along_axis(found, np.abs(found).argmax(axis=1)[:, None], axis=1) > 0).all()
+    result = mismatch_directions(x, z, count=3)
+    np.testing.assert_allclose(np.abs(np.sum(result * v, axis=1)), 1, atol=1e-9)
+    assert (np.take_along_axis(result, np.abs(result).argmax(axis=1)[:, None], axis=1) > 0).all()
 
 
 @pytest.mark.parametrize("method", ["clp-umd", "umd-clp"])

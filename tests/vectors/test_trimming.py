@@ -14,9 +14,9 @@ from nlgauge.vectors.transport import exact_transport, trim_flow
 def test_trimming_matches_hand_calculation() -> None:
     """Ten masses: k = 3, so the third smallest is the threshold and two are dropped."""
     flow = np.diag([0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15, 0.2, 0.2, 0.2])
-    found = trim_flow(flow, np.ones((10, 10)))
-    assert found.cost == pytest.approx(0.97)
-    assert np.count_nonzero(found.flow) == 8
+    result = trim_flow(flow, np.ones((10, 10)))
+    assert result.cost == pytest.approx(0.97)
+    assert np.count_nonzero(result.flow) == 8
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))

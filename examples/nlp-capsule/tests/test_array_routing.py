@@ -39,9 +39,9 @@ FUNCTIONS: dict[str, Callable[..., Routed]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{np.shape(case['proposals'])}")
 def test_poses_and_activations_are_those_of_the_released_layer(name: str, case: dict[str, Any]) -> None:
-    found = FUNCTIONS[name](case["proposals"])
-    np.testing.assert_allclose(found.poses, case[name]["poses"], atol=1e-6)
-    np.testing.assert_allclose(found.activations, case[name]["activations"], atol=1e-6)
+    result = FUNCTIONS[name](case["proposals"])
+    np.testing.assert_allclose(result.poses, case[name]["poses"], atol=1e-6)
+    np.testing.assert_allclose(result.activations, case[name]["activations"], atol=1e-6)
 
 
 def test_squash_has_the_constant_of_the_paper_or_of_the_code() -> None:
@@ -53,25 +53,25 @@ def test_squash_has_the_constant_of_the_paper_or_of_the_code() -> None:
 
 def test_one_round_of_the_released_rule_by_hand() -> None:
     """D7.3, D7.5: two outputs share an input alike, inputs are then shared out, and the pose is squashed."""
-    found = kde_routing([[[1.0], [0.0]], [[0.0], [0.0]]], iterations=1)
-    assert found.coefficients.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    result = kde_routing([[[1.0], [0.0]], [[0.0], [0.0]]], iterations=1)
+    assert result.coefficients.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     mean = 0.5  # of the proposals 1 and 0
     pose = mean * mean / (0.5 + mean**2)
-    assert found.poses.ravel().tolist() == pytest.approx([pose, 0.0])
+    assert result.poses.ravel().tolist() == pytest.approx([pose, 0.0])
     first = 1 - (1 / 1.5 - pose) ** 2  # D7.4: squared distance of squashed vectors
     second = 1 - pose**2
-    assert found.agreement == pytest.approx((math.log(0.5 * first + 0.5 * second + 1.0),))
+    assert result.agreement == pytest.approx((math.log(0.5 * first + 0.5 * second + 1.0),))
 
 
 def test_one_round_of_the_printed_rule_by_hand() -> None:
     """D7.3, D7.4, D7.5: a leak beside two outputs, the kernel of the distance itself, no squashing."""
-    found = kde_routing([[[0.4], [0.0]], [[0.0], [0.0]]], iterations=1, update="paper")
+    result = kde_routing([[[0.4], [0.0]], [[0.0], [0.0]]], iterations=1, update="paper")
     share = math.exp(0.5) / (2 * math.exp(0.5) + 1)
-    assert found.coefficients.ravel().tolist() == pytest.approx([share] * 4)
+    assert result.coefficients.ravel().tolist() == pytest.approx([share] * 4)
     pose = share * 0.4 / 2  # divided by the number of proposals near, not by what they weigh
-    assert found.poses.ravel().tolist() == pytest.approx([pose, 0.0])
+    assert result.poses.ravel().tolist() == pytest.approx([pose, 0.0])
     kernels = (1 - (0.4 - pose)) + (1 - pose) + 1 + 1
-    assert found.agreement == pytest.approx((math.log(share * kernels),))
+    assert result.agreement == pytest.approx((math.log(share * kernels),))
 
 
 def test_the_printed_kernel_is_cut_off_where_the_released_one_turns_negative() -> None:
@@ -86,12 +86,12 @@ def test_the_printed_kernel_is_cut_off_where_the_released_one_turns_negative() -
 def agreements(update: str, scale: float) -> list[tuple[float, ...]]:
     """Of 200 instances of random sizes, whose proposals are about `scale` long."""
     rng = np.random.default_rng(0)
-    found = []
+    result = []
     for _ in range(200):
         inputs, outputs, width = rng.integers(2, 40), rng.integers(2, 8), rng.integers(2, 16)
         proposals = scale * rng.normal(size=(inputs, outputs, width)) / math.sqrt(width)
-        found.append(kde_routing(proposals, iterations=8, update=update).agreement)  # type: ignore[arg-type]
-    return found
+        result.append(kde_routing(proposals, iterations=8, update=update).agreement)  # type: ignore[arg-type]
+    return result
 
 
 @pytest.mark.parametrize(
@@ -112,36 +112,36 @@ def test_agreement_does_not_fall_over_rounds(update: str, scale: float, slack: f
 
 def test_agreement_may_fall_or_have_no_logarithm_where_released_kernels_are_negative() -> None:
     """D7.4, D7.12: proposals four times as long as a pose can be."""
-    found = agreements("released", 4)
-    assert any(np.nanmin(np.diff(agreement), initial=0) < -1 for agreement in found)
-    assert any(math.isnan(agreement[0]) for agreement in found)
+    result = agreements("released", 4)
+    assert any(np.nanmin(np.diff(agreement), initial=0) < -1 for agreement in result)
+    assert any(math.isnan(agreement[0]) for agreement in result)
 
 
 def test_adaptive_routing_stops_when_the_agreement_has_settled() -> None:
     proposals = GOLDEN[0]["proposals"]
-    found = adaptive_kde_routing(proposals)
-    changes = np.abs(np.diff((0.0, *found.agreement)))
+    result = adaptive_kde_routing(proposals)
+    changes = np.abs(np.diff((0.0, *result.agreement)))
     assert (changes[:-1] >= 0.05).all()
     assert changes[-1] < 0.05
-    assert adaptive_kde_routing(proposals, epsilon=1e-4).rounds > found.rounds
-    same = kde_routing(proposals, iterations=found.rounds)
-    assert np.array_equal(same.poses, found.poses)
+    assert adaptive_kde_routing(proposals, epsilon=1e-4).rounds > result.rounds
+    same = kde_routing(proposals, iterations=result.rounds)
+    assert np.array_equal(same.poses, result.poses)
 
 
 def test_the_first_agreement_may_end_it_by_accident() -> None:
     """The released loop compares the first round with 0: an agreement near 0 stops it before anything was routed."""
-    found = adaptive_kde_routing(GOLDEN[2]["proposals"])
-    assert found.rounds == 1
-    assert abs(found.agreement[0]) < 0.05
-    assert np.ptp(found.coefficients) < 1e-12
+    result = adaptive_kde_routing(GOLDEN[2]["proposals"])
+    assert result.rounds == 1
+    assert abs(result.agreement[0]) < 0.05
+    assert np.ptp(result.coefficients) < 1e-12
 
 
 def test_routing_ends_where_no_proposal_lies_near_a_pose() -> None:
     far = [[[50.0], [9.0]], [[-50.0], [-9.0]]]
-    found = adaptive_kde_routing(far, update="paper")
-    assert found.rounds == 1
-    assert math.isnan(found.agreement[0])
-    assert found.poses.ravel().tolist() == [0.0, 0.0]
+    result = adaptive_kde_routing(far, update="paper")
+    assert result.rounds == 1
+    assert math.isnan(result.agreement[0])
+    assert result.poses.ravel().tolist() == [0.0, 0.0]
 
 
 def test_inputs_in_another_order_give_the_same_poses() -> None:

@@ -42,17 +42,17 @@ TABLE_6 = {
 def test_precision_and_gain_by_hand() -> None:
     ranking = [4, 1, 7, 2, 9]
     assert [precision_at_k(ranking, {1, 2, 3}, k) for k in (1, 3, 5)] == pytest.approx([0, 1 / 3, 2 / 5])
-    found = 1 / math.log2(3) + 1 / math.log2(5)
+    result = 1 / math.log2(3) + 1 / math.log2(5)
     best = 1 + 1 / math.log2(3)
-    assert ndcg_at_k(ranking, {1, 2, 3}, 5) == pytest.approx(found / (best + 1 / 2))
+    assert ndcg_at_k(ranking, {1, 2, 3}, 5) == pytest.approx(result / (best + 1 / 2))
     assert ndcg_at_k(ranking, {1, 2, 3}, 1) == 0
 
 
 def test_the_released_gain_forgives_labels_that_were_never_found() -> None:
     """D7.18: the ideal has the two labels that the ranking holds, and not the third."""
     ranking = [4, 1, 7, 2, 9]
-    found = 1 / math.log2(3) + 1 / math.log2(5)
-    assert ndcg_at_k(ranking, {1, 2, 3}, 5, ideal="released") == pytest.approx(found / (1 + 1 / math.log2(3)))
+    result = 1 / math.log2(3) + 1 / math.log2(5)
+    assert ndcg_at_k(ranking, {1, 2, 3}, 5, ideal="released") == pytest.approx(result / (1 + 1 / math.log2(3)))
     assert ndcg_at_k([8], {1}, 1, ideal="released") == 0
 
 
@@ -60,24 +60,24 @@ def test_gain_and_precision_are_equal_at_one() -> None:
     """Which is why Table 2 cannot be right for XML-CNN on RCV1, with 96.86 and 96.88 (D7.10)."""
     chance = np.random.default_rng(0)
     owned = [frozenset(chance.permutation(9)[:2].tolist()) for _ in range(40)]
-    found = label_quality(chance.normal(size=(40, 9)), owned)
-    assert found["P@1"] == pytest.approx(found["N@1"])
+    result = label_quality(chance.normal(size=(40, 9)), owned)
+    assert result["P@1"] == pytest.approx(result["N@1"])
 
 
 def test_map_and_mrr_by_hand() -> None:
     """Ranks 1 and 3 of two right answers, then rank 2 of one; a question without a wrong answer does not count."""
     scores = [[0.9, 0.5, 0.1, 0.7], [0.3, 0.2], [0.1]]
-    found = answer_quality(scores, [[1, 1, 0, 0], [0, 1], [1]])
-    assert found.mean_average_precision == pytest.approx(((1 + 2 / 3) / 2 + 1 / 2) / 2)
-    assert found.mean_reciprocal_rank == pytest.approx((1 + 1 / 2) / 2)
-    assert found.questions == 2
+    result = answer_quality(scores, [[1, 1, 0, 0], [0, 1], [1]])
+    assert result.mean_average_precision == pytest.approx(((1 + 2 / 3) / 2 + 1 / 2) / 2)
+    assert result.mean_reciprocal_rank == pytest.approx((1 + 1 / 2) / 2)
+    assert result.questions == 2
 
 
 def test_with_one_right_answer_map_is_mrr_and_ties_help_neither() -> None:
     chance = np.random.default_rng(1)
     scores = [chance.integers(0, 4, size=8).astype(float) for _ in range(50)]
-    found = answer_quality(scores, [[1] + [0] * 7] * 50)
-    assert found.mean_average_precision == pytest.approx(found.mean_reciprocal_rank)
+    result = answer_quality(scores, [[1] + [0] * 7] * 50)
+    assert result.mean_average_precision == pytest.approx(result.mean_reciprocal_rank)
     assert answer_quality([[0.0] * 4], [[1, 0, 0, 0]]).mean_reciprocal_rank == 0.25
 
 
@@ -85,8 +85,8 @@ def test_columns_of_table_6_are_most_likely_swapped_for_capsules() -> None:
     """D7.13. MAP above MRR is possible, but only where questions have several right answers behind a wrong one."""
     above = {name for name, (precision, rank) in TABLE_6.items() if precision > rank}
     assert above == {"Capsule-Zhao", "NLP-Capsule"}
-    found = answer_quality([[0.9, 0.8, 0.7]], [[0, 1, 1]])
-    assert found.mean_average_precision > found.mean_reciprocal_rank
+    result = answer_quality([[0.9, 0.8, 0.7]], [[0, 1, 1]])
+    assert result.mean_average_precision > result.mean_reciprocal_rank
     # Right answers at random among candidates of which 12 % are right, as in TREC QA: below, as in the nine rows.
     chance = np.random.default_rng(0)
     right = [(chance.random(25) < 0.12).astype(int).tolist() for _ in range(400)]
@@ -178,7 +178,7 @@ def test_eur_lex_from_either_layout(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert split.training.owned == [frozenset({0, 2}), frozenset({0})]
     assert split.test == (["Fish again."], [frozenset({1})])
     for name, documents in (("train", train), ("test", test)):
-        lines = [json.dumps({"text": one["text"], "labels": one["catgy"]}) for one in documents]
+        lines = [json.dumps({"text": document["text"], "labels": document["catgy"]}) for document in documents]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     assert load_eurlex(tmp_path) == split
     path.write_bytes(pickle.dumps([[_Trap()], test, {}, {}]))
@@ -193,9 +193,9 @@ def test_eur_lex_from_either_layout(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_candidates_of_questions_are_right_in_the_share_of_trec_qa() -> None:
-    pairs = AnswerPairs(["a", "b"], [str(at) for at in range(60)], [frozenset({0, 1, 2}), frozenset({3})])
+    pairs = AnswerPairs(["a", "b"], [str(index) for index in range(60)], [frozenset({0, 1, 2}), frozenset({3})])
     asked = draw_candidates(pairs)
-    assert [sum(one.right) / len(one.right) for one in asked] == pytest.approx([3 / 25, 1 / 8])
+    assert [sum(item.right) / len(item.right) for item in asked] == pytest.approx([3 / 25, 1 / 8])
     assert not set(asked[1].candidates[1:]) & {3}
     assert draw_candidates(pairs) == asked
     with pytest.raises(InputError, match="at least one right answer"):

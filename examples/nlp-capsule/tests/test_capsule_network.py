@@ -29,15 +29,15 @@ def test_a_filter_sees_all_words_and_slides_along_dimensions(relu: bool) -> None
     """D7.2: m_i = f(sum of W o X) over columns i to i + k, in steps of two."""
     layer = FeatureMaps(6, 10, filters=3, widths=(2, 4), relu=relu)
     x = numbers(2, 6, 10)
-    found = layer(torch.from_numpy(x)).detach().numpy()
+    result = layer(torch.from_numpy(x)).detach().numpy()
     columns = []
-    for one, width in zip(layer.maps, (2, 4), strict=True):
-        weight, bias = one.weight.detach().numpy(), one.bias.detach().numpy()
+    for value, width in zip(layer.maps, (2, 4), strict=True):
+        weight, bias = value.weight.detach().numpy(), value.bias.detach().numpy()
         for start in range(0, 10 - width + 1, 2):
             columns.append(np.einsum("fwk,bwk->bf", weight, x[:, :, start : start + width]) + bias)
     expected = np.stack(columns, axis=2)
     assert expected.shape[2] == layer.columns == 5 + 4
-    np.testing.assert_allclose(found, np.maximum(expected, 0) if relu else expected, atol=1e-5)
+    np.testing.assert_allclose(result, np.maximum(expected, 0) if relu else expected, atol=1e-5)
     assert (expected < 0).any()
 
 
@@ -51,21 +51,21 @@ def test_released_capsules_read_their_components_from_neighbouring_columns() -> 
     """D7.1, D7.15, D7.16: all filters are mixed, squashed with .5 over the width, and read in the order of memory."""
     layer = PrimaryCapsules(3, 4, released=True, constant=0.5)
     x = numbers(2, 3, 5)
-    found = layer(torch.from_numpy(x)).detach().numpy()
+    result = layer(torch.from_numpy(x)).detach().numpy()
     weight, bias = layer.mix.weight.detach().numpy()[:, :, 0], layer.mix.bias.detach().numpy()
     mixed = (np.einsum("of,bfc->boc", weight, x) + bias[:, None]).reshape(2, 4, 3, 5)
     squashed = np.moveaxis(squash(np.moveaxis(mixed, 1, -1), constant=0.5), -1, 1)
-    np.testing.assert_allclose(found, squashed.reshape(2, 15, 4), atol=1e-6)
+    np.testing.assert_allclose(result, squashed.reshape(2, 15, 4), atol=1e-6)
 
 
 def test_printed_capsules_are_a_number_times_one_vector() -> None:
     """D7.15: p_i = g(m_i w), so all capsules lie on one line, and squash has the constant 1."""
     layer = PrimaryCapsules(3, 4, released=False, constant=1.0)
     x = numbers(2, 3, 5)
-    found = layer(torch.from_numpy(x)).detach().numpy()
+    result = layer(torch.from_numpy(x)).detach().numpy()
     expected = squash(x.reshape(2, 15, 1) * layer.line.detach().numpy())
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    assert np.linalg.matrix_rank(found.reshape(-1, 4), tol=1e-5) == 1
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+    assert np.linalg.matrix_rank(result.reshape(-1, 4), tol=1e-5) == 1
 
 
 def test_compression_is_a_weighted_sum_of_all_capsules() -> None:
@@ -84,8 +84,8 @@ def test_proposals_for_some_outputs_are_those_among_all() -> None:
     torch.testing.assert_close(everything[1, 2, 5], by_hand)
     chosen = torch.tensor([[7, 0], [1, 1], [3, 7]])
     some = layer(x, chosen)
-    for at, labels in enumerate(chosen):
-        torch.testing.assert_close(some[at], everything[at][:, labels])
+    for index, labels in enumerate(chosen):
+        torch.testing.assert_close(some[index], everything[index][:, labels])
 
 
 @pytest.mark.parametrize("profile", ["released", "paper"])
@@ -93,22 +93,22 @@ def test_the_network_is_its_layers_and_nlgauge_s_routing(profile: str) -> None:
     network = new_network(replace(SMALL, profile=profile))
     routed = network(TEXTS)
     proposals = network.proposals(network.condense(TEXTS)).detach().double().numpy()
-    for at, one in enumerate(proposals):
-        expected = adaptive_kde_routing(one, update=profile)  # type: ignore[arg-type]
-        np.testing.assert_allclose(routed.poses[at].detach(), expected.poses, atol=1e-5)
+    for index, proposal in enumerate(proposals):
+        expected = adaptive_kde_routing(proposal, update=profile)  # type: ignore[arg-type]
+        np.testing.assert_allclose(routed.poses[index].detach(), expected.poses, atol=1e-5)
 
 
 @pytest.mark.parametrize("routing", ["adaptive", "kde", "dynamic"])
 def test_a_text_has_the_same_poses_alone_and_in_a_batch(routing: str) -> None:
     network = new_network(replace(SMALL, routing=routing))
     together = network(TEXTS).poses
-    for at in range(len(TEXTS)):
-        torch.testing.assert_close(network(TEXTS[at : at + 1]).poses[0], together[at], atol=1e-6, rtol=1e-5)
+    for index in range(len(TEXTS)):
+        torch.testing.assert_close(network(TEXTS[index : index + 1]).poses[0], together[index], atol=1e-6, rtol=1e-5)
 
 
 def test_first_weights_depend_on_the_seed_alone() -> None:
     def weights(seed: int) -> list[np.ndarray]:
-        return [one.detach().numpy() for one in new_network(SMALL, seed=seed).parameters()]
+        return [parameter.detach().numpy() for parameter in new_network(SMALL, seed=seed).parameters()]
 
     first = weights(3)
     torch.manual_seed(99)
@@ -128,7 +128,7 @@ def test_parameters_at_the_size_of_eur_lex() -> None:
         "all": 140_698_616,
     }
     made = CapsuleNetwork(SMALL)
-    assert count_parameters(SMALL)["all"] == sum(one.numel() for one in made.parameters())
+    assert count_parameters(SMALL)["all"] == sum(parameter.numel() for parameter in made.parameters())
 
 
 def test_word_vectors_may_be_given() -> None:

@@ -41,14 +41,14 @@ def test_a_batch_is_routed_as_its_arrays_are_one_by_one(
     name: str, options: dict[str, Any], shape: tuple[int]
 ) -> None:
     u = proposals(*shape)
-    found = getattr(routing, name)(u, **options)
-    for at, one in enumerate(u):
-        expected = getattr(arrays, name)(one.numpy(), **options)
-        np.testing.assert_allclose(found.poses[at], expected.poses, atol=1e-6)
-        np.testing.assert_allclose(found.activations[at], expected.activations, atol=1e-6)
-        np.testing.assert_allclose(found.coefficients[at], expected.coefficients, atol=1e-6)
-        np.testing.assert_allclose(found.agreement[at], expected.agreement[-1], atol=1e-6)
-        assert found.rounds[at] == expected.rounds
+    result = getattr(routing, name)(u, **options)
+    for index, item in enumerate(u):
+        expected = getattr(arrays, name)(item.numpy(), **options)
+        np.testing.assert_allclose(result.poses[index], expected.poses, atol=1e-6)
+        np.testing.assert_allclose(result.activations[index], expected.activations, atol=1e-6)
+        np.testing.assert_allclose(result.coefficients[index], expected.coefficients, atol=1e-6)
+        np.testing.assert_allclose(result.agreement[index], expected.agreement[-1], atol=1e-6)
+        assert result.rounds[index] == expected.rounds
 
 
 def test_instances_of_one_batch_stop_on_their_own() -> None:
@@ -56,17 +56,17 @@ def test_instances_of_one_batch_stop_on_their_own() -> None:
     u = proposals(12, 20, 5, 8, scale=3.0).float()
     together = routing.adaptive_kde_routing(u, epsilon=1e-3)
     assert len(set(together.rounds.tolist())) > 2
-    for at in range(len(u)):
-        alone = routing.adaptive_kde_routing(u[at : at + 1], epsilon=1e-3)
-        assert alone.rounds[0] == together.rounds[at]
-        torch.testing.assert_close(alone.poses[0], together.poses[at], atol=1e-6, rtol=1e-5)
+    for index in range(len(u)):
+        alone = routing.adaptive_kde_routing(u[index : index + 1], epsilon=1e-3)
+        assert alone.rounds[0] == together.rounds[index]
+        torch.testing.assert_close(alone.poses[0], together.poses[index], atol=1e-6, rtol=1e-5)
 
 
 def test_squash_is_nlgauge_s() -> None:
     values = np.random.default_rng(0).normal(size=(7, 5))
     for constant in (0.5, 1.0):
-        found = routing.squash(torch.from_numpy(values), constant=constant)
-        np.testing.assert_allclose(found, arrays.squash(values, constant=constant), atol=1e-6)
+        result = routing.squash(torch.from_numpy(values), constant=constant)
+        np.testing.assert_allclose(result, arrays.squash(values, constant=constant), atol=1e-6)
     assert routing.squash(torch.zeros(3)).tolist() == [0, 0, 0]
 
 
@@ -76,13 +76,13 @@ def test_filling_is_routed_nowhere(route: Callable[..., Any]) -> None:
     u = proposals(3, 6, 5, 4)
     weights = torch.ones(3, 5)
     weights[1, 3:] = 0
-    found = route(u, weights=weights)
+    result = route(u, weights=weights)
     short = route(u[1:2, :, :3])
-    torch.testing.assert_close(found.poses[1, :3], short.poses[0])
-    torch.testing.assert_close(found.coefficients[1, :, :3], short.coefficients[0])
-    assert found.activations[1, 3:].tolist() == [0, 0]
-    assert not found.coefficients[1, :, 3:].any()
-    torch.testing.assert_close(found.poses[0], route(u[:1]).poses[0])
+    torch.testing.assert_close(result.poses[1, :3], short.poses[0])
+    torch.testing.assert_close(result.coefficients[1, :, :3], short.coefficients[0])
+    assert result.activations[1, 3:].tolist() == [0, 0]
+    assert not result.coefficients[1, :, 3:].any()
+    torch.testing.assert_close(result.poses[0], route(u[:1]).poses[0])
 
 
 def test_drawn_outputs_weigh_lambda_in_the_agreement() -> None:

@@ -62,8 +62,8 @@ def test_it_learns_what_was_planted(loss: str) -> None:
     network = new_network(SMALL)
     losses = train(network, texts, owned, TrainingPlan(epochs=12, batch=40, learning_rate=1e-2, loss=loss))
     assert losses[-1] < losses[0] / 2
-    found = label_quality(score_labels(network, texts), owned, ks=(1, 2))
-    assert found["P@2"] > 0.9
+    result = label_quality(score_labels(network, texts), owned, ks=(1, 2))
+    assert result["P@2"] > 0.9
 
 
 def test_partial_routing_learns_it_too() -> None:
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
         texts, owned = planted(60)
         network = new_network(SMALL, seed=seed)
         train(network, texts, owned, TrainingPlan(epochs=2, batch=20, negatives=2, seed=seed))
-        return [one.detach().numpy().tobytes() for one in network.parameters()]
+        return [parameter.detach().numpy().tobytes() for parameter in network.parameters()]
 
     first = trained(0)
     torch.manual_seed(5)
@@ -220,9 +220,9 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monk
 
 @pytest.mark.parametrize("name", ["text", "measures", "partial", "experiments"])
 def test_examples_in_docstrings(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(f"nlp_capsule.{name}"))
-    assert found.attempted
-    assert not found.failed
+    result = doctest.testmod(importlib.import_module(f"nlp_capsule.{name}"))
+    assert result.attempted
+    assert not result.failed
 
 
 def test_a_task_of_one_s_own_needs_texts_and_labels_only() -> None:

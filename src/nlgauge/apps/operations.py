@@ -91,7 +91,7 @@ _BUILT_IN = (
         group="explain",
         at_once=False,
         command="nlgauge.apps.cli.explain:change_corpus",
-        without=("alignments", "shapley", "leave_one_out", "beside", "matrix"),
+        without=("alignments", "shapley", "leave_one_out", "lime", "beside", "matrix"),
     ),
     Operation(
         name="discourse",

@@ -188,7 +188,7 @@ def make_corpus(
         msg = "refs= and ref_streams= are both set; pass refs= (references per segment) or ref_streams= (per file)"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
-        msg = "nothing to compare with; pass references (refs= or ref_streams=) or sources (sources=)"
+        msg = "nothing to compare with; add references (refs or ref_streams) or sources"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
         got = "an empty dict" if isinstance(systems, Mapping) else f"a {type(systems).__name__}"
@@ -297,7 +297,10 @@ def as_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
         raise InputError(msg)
     if isinstance(items, Mapping) or hasattr(items, "columns"):
         kind = type(items).__name__
-        msg = f"{what}: expected {expected}, got a {kind} with keys {list(items)[:5]}; pass one of its columns"
+        fix = "pass one of its columns" if hasattr(items, "columns") else "pass one of its values"
+        msg = f"{what}: expected {expected}, got a {kind} with keys {list(items)[:5]}; {fix}"
+        if what == "hyps":
+            msg += ", or use score_systems() for several systems"
         raise InputError(msg)
     if isinstance(items, set | frozenset):
         msg = f"{what}: expected {expected}, got a set, which has no order"

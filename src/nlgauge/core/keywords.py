@@ -16,23 +16,28 @@ class _Metric(TypedDict, total=False):
     aggregation: str
     asian: Literal["yes", "no"] | bool
     average: Literal["sentences", "entries", "profile"]
-    beta: int
+    beta: int | float
     bounds: str | PathLike[str]
     case: Literal["mixed", "lower"]
     chars: int
     combine: str
+    compose: Literal["sum", "product"]
     devices: Literal["nouns", "content", "profile"]
     distance: Literal["norm", "squared", "profile"]
     distance_as: Literal["one-minus", "negative"]
     exponents: str
     focus: Literal["nn", "entity"]
+    gamma: float
+    gap: int
     idf: str | PathLike[str]
     layer: int | str | None
     lengths: Literal["unit", "own", "profile"]
     lm: str | PathLike[str]
     lm_weight: float
+    lookup: Literal["stems", "words"]
     lowercase: Literal["no", "yes"] | bool
     match: Literal["statistics", "greedy", "optimal"]
+    matches: Literal["count", "cosine"]
     max_tokens: int | str | None
     measure: Literal["precision", "recall", "f", "f1"]
     measures: str
@@ -40,14 +45,14 @@ class _Metric(TypedDict, total=False):
     mentions: Literal["lemma", "surface", "profile"]
     min_mentions: int
     model: str | PathLike[str]
-    multiref: Literal["mean", "best", "best-f", "best-each"]
+    multiref: Literal["mean", "best", "best-f", "best-each", "pool"]
     n: int | str
     normalized: Literal["yes", "no"] | bool
     norms: str | PathLike[str]
     order: int
     prefix_space: Literal["auto", "yes", "no"] | bool
     profile: Literal["corrected", "released", "paper", "v1", "v2", "web", "2020", "head"]
-    punctuation: Literal["keep", "drop-ascii", "drop-unicode", "profile", "yes", "no"] | bool
+    punctuation: Literal["keep", "drop-ascii", "drop-unicode", "drop", "profile", "yes", "no"] | bool
     rescale: bool | str | PathLike[str]
     routing_denominator: Literal["weighted", "published"]
     routing_epsilon: float
@@ -57,6 +62,7 @@ class _Metric(TypedDict, total=False):
     sentence: str | PathLike[str]
     sentence_lengths: Literal["unit", "own", "profile"]
     sentences: Literal["rules", "lines", "annotator"]
+    sigma: float
     similar: float
     single_reference: Literal["twice", "graph", "profile"]
     smooth: Literal["exp", "floor", "add-k", "none"]
@@ -65,10 +71,11 @@ class _Metric(TypedDict, total=False):
     src_lang: str | PathLike[str]
     start_token: Literal["first-sentence", "left-out", "profile"]
     statistics: str
-    stemmer: Literal["yes", "no"] | bool
+    stemmer: Literal["yes", "no", "porter", "none"] | bool
     stopwords: str | PathLike[str]
     stride: int | str | None
-    subwords: Literal["last", "average", "profile", "first", "all"]
+    subwords: Literal["first", "all", "average", "last", "profile"]
+    synonyms: str | PathLike[str]
     threshold: Literal["profile"] | float
     tokenize: str | PathLike[str]
     transforms: str | PathLike[str]
@@ -76,10 +83,13 @@ class _Metric(TypedDict, total=False):
     unit: Literal["word", "sentence"]
     unknown: Literal["error", "zero", "score"]
     unmatched: Literal["ignored", "origin", "profile"]
+    variant: Literal["d", "plain"]
     vectors: str | PathLike[str]
+    weight: float
     weighting: str
     window: int | str
-    wmdo_matches: Literal["flow", "words"]
+    wmdo_matches: Literal["flow", "words", "meteor"]
+    wmdo_synonyms: str | PathLike[str]
 
 
 class _Run(TypedDict, total=False):
@@ -97,8 +107,10 @@ class _Run(TypedDict, total=False):
 class _Explanation(TypedDict, total=False):
     words: Literal["words", "blanks"]
     pieces: Literal["max", "mean", "first"]
+    lime: bool
     component: str | PathLike[str] | None
     samples: int
+    neighbours: int
     beside: bool
     matrix: bool
 
@@ -129,6 +141,13 @@ class DiscourseKeywords(TypedDict, total=False):
     threshold: float
 
 
+class RunKeywords(_Run, total=False):
+    """Options of a run."""
+
+    alignments: bool
+    progress: bool
+
+
 class SegmentKeywords(_Explanation, total=False):
     """Options of `Score.explain`."""
 
@@ -136,13 +155,6 @@ class SegmentKeywords(_Explanation, total=False):
     leave_one_out: bool
     side: Literal["hypothesis", "reference"]
     seed: int
-
-
-class RunKeywords(_Run, total=False):
-    """Options of a run."""
-
-    alignments: bool
-    progress: bool
 
 
 class TuneKeywords(RunKeywords, total=False):
@@ -159,6 +171,7 @@ class CompareKeywords(_Comparison, total=False):
 class TableKeywords(_Metric, _Run, total=False):
     """Options of `cluster.score`."""
 
+    alpha: float
     annotator: str | PathLike[str]
     lang: str | PathLike[str]
     words: int
@@ -179,6 +192,7 @@ class ScoreKeywords(PairKeywords, total=False):
 class StressKeywords(_Metric, RunKeywords, total=False):
     """Options of `stress`."""
 
+    alpha: float
     words: int
     seed: int
     level: float
@@ -192,25 +206,6 @@ class TripleKeywords(ScoreKeywords, total=False):
     seed: int
     level: float
     resamples: int
-
-
-class ExplainKeywords(_Metric, RunKeywords, SegmentKeywords, total=False):
-    """Options of `explain_pair` and `explain_pairs`."""
-
-    annotator: str | PathLike[str]
-    lang: str | PathLike[str]
-
-
-class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
-    """Options of `explain_corpus`."""
-
-    lang: str | PathLike[str]
-    method: Literal["linear", "leave-one-out", "shapley"]
-    side: Literal["hypothesis", "reference"]
-    annotator: str | PathLike[str]
-    level: float
-    resamples: int
-    seed: int
 
 
 class SensitivityKeywords(_Metric, RunKeywords, total=False):
@@ -231,5 +226,30 @@ class SensitivityKeywords(_Metric, RunKeywords, total=False):
     idf_corpus: Iterable[str | PathLike[str]]
 
 
-class CompareTextsKeywords(ScoreKeywords, _Comparison, total=False):
+class ExplainKeywords(_Metric, SegmentKeywords, RunKeywords, total=False):
+    """Options of `explain_pair` and `explain_pairs`."""
+
+    alpha: float
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+
+
+class SummaryKeywords(_Metric, RunKeywords, _Explanation, total=False):
+    """Options of `explain_corpus`."""
+
+    alpha: float
+    lang: str | PathLike[str]
+    method: Literal["linear", "leave-one-out", "shapley", "lime"]
+    side: Literal["hypothesis", "reference"]
+    annotator: str | PathLike[str]
+    level: float
+    resamples: int
+    seed: int
+
+
+class CompareTextsKeywords(_Metric, _Comparison, RunKeywords, total=False):
     """Options of `compare`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int

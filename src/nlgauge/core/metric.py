@@ -231,7 +231,7 @@ class Metric(ABC, metaclass=_RecipeType):
         for name, opt in options.items():
             value = getattr(self, name)
             if value is not BY_PROFILE:
-                object.__setattr__(self, name, opt.check(value))
+                object.__setattr__(self, name, opt.check(value, metric=self.name))
         chosen = {name: getattr(self, name) for name in options}
         for name, value in chosen.items():
             if value is BY_PROFILE:

@@ -176,7 +176,7 @@ def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]
 
 def warn_about_weights(segments: Iterable[int], names: TextNames) -> None:
     """Warn of texts without weight."""
-    message = "no weight left by idf or token filters; uniform weights were used"
+    message = "idf or a stop-word list left a text without any weight, so all its tokens weigh the same"
     _warn(ZeroWeightWarning, segments, message, names)
 
 
@@ -307,7 +307,8 @@ def _warn(category: type[Warning], segments: Iterable[int], message: str, names:
     numbers = sorted(set(segments))
     if not numbers:
         return
-    places = ", ".join(map(names.name, numbers[:MAX_NAMED_SEGMENTS]))
+    places = "index " if names.name is str else ""  # of lists, where lines of files would count from 1
+    places += ", ".join(map(names.name, numbers[:MAX_NAMED_SEGMENTS]))
     places += ", ..." if len(numbers) > MAX_NAMED_SEGMENTS else ""
     count = f"{len(numbers)} {names.unit}{'s' if len(numbers) > 1 else ''}"
     warnings.warn(f"{count} ({places}): {message}", category, stacklevel=user_stacklevel())

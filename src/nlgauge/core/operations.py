@@ -69,7 +69,7 @@ _SOURCES = Input("sources", "texts", "source texts, one per segment, for metrics
 GROUPS = ("", "explain", "study", "build")
 
 #: The inputs of operations. Operations of packages use one of these, which every interface can read.
-SYSTEMS = (Input("systems", "systems", "outputs by system name", required=True), _REFS, _SOURCES)
+SYSTEMS = (Input("systems", "systems", "outputs of each system", required=True), _REFS, _SOURCES)
 SEGMENTS = (Input("hyps", "texts", "outputs of one system, one per segment", required=True), _REFS, _SOURCES)
 CANDIDATES = (Input("candidates", "groups", "candidates of each segment", required=True), _REFS, _SOURCES)
 DOCUMENTS = (Input("systems", "systems", "documents by system name", required=True), _REFS)

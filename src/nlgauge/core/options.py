@@ -98,16 +98,17 @@ class Option:
         except ValueError as error:
             raise self.refusal(value) from error
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Any, *, metric: str = "") -> Any:
         """Return the value as a recipe stores it, or raise an error that names the valid values."""
         try:
             return self.kind.check(self.kind.parse(value) if isinstance(value, str) else value)
         except (ValueError, TypeError) as error:
-            raise self.refusal(value) from error
+            raise self.refusal(value, metric=metric) from error
 
-    def refusal(self, value: Any) -> RecipeError:
+    def refusal(self, value: Any, *, metric: str = "") -> RecipeError:
         """The error for an invalid value."""
-        return RecipeError(f"{self.name} {self.problem(value)}")
+        name = f"option {self.name!r} of {metric}" if metric else self.name
+        return RecipeError(f"{name} {self.problem(value)}")
 
     def problem(self, value: Any) -> str:
         """The reason why a value is invalid, without the name."""

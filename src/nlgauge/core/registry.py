@@ -153,6 +153,9 @@ def metric_class(name: str) -> type[Metric]:
     lower = {metric.lower(): metric for metric in METRICS}
     if name.lower() in lower:
         return METRICS[lower[name.lower()]]
+    if any(character.isspace() for character in name) and "|" not in name:
+        msg = f"metric must be the name of a metric, got the text {name[:40]!r}; pass texts as hyps, systems or refs"
+        raise RecipeError(msg)
     msg = f"unknown metric {name!r}{did_you_mean(name, METRICS, see='nlgauge list')}"
     names = name.split(",")
     if len(names) > 1 and all(part in METRICS for part in names):

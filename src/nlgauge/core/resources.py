@@ -120,7 +120,8 @@ class StopwordList(Resource):
     """A list of words to drop."""
 
     def __init__(self) -> None:
-        super().__init__("none", "spacy-LANG", "iso-LANG", "nltk-LANG", file="a file of words")
+        names = ("nltk153-en", "nltk179-en", "goto456-zh", "alir3z4-LANG")
+        super().__init__("none", "spacy-LANG", "iso-LANG", "nltk-LANG", *names, file="a file of words")
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The words."""

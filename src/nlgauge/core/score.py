@@ -290,7 +290,10 @@ class Score(ComponentsResult):
             )
             raise InputError(msg)
         if len(self) < 2:
-            msg = f"an interval needs at least 2 segments, got {len(self)} of {self.metric}"
+            msg = (
+                f"a confidence interval needs at least 2 segments, and {self.metric} has {len(self)}; "
+                "omit the interval (--confidence)"
+            )
             raise InputError(msg)
         from nlgauge.stats.corpus_counts import bootstrap_corpus_score
         from nlgauge.stats.numeric import LEAST_RESAMPLES

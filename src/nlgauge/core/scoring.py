@@ -413,8 +413,8 @@ def _check_reproduced(given: Signature, got: Signature, unused: Collection[str])
         fields = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced: {fields}"
         raise SignatureError(msg)
-    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
-    problems = [f"the result differs from the signature: {'; '.join(notes)}"] if notes else []
+    notes = [f"{d.key} {d.left} (here {d.right})" for d in pinned if d.field not in _NAMES_ONLY]
+    problems = [f"the score may differ, because the signature was made with {', '.join(notes)}"] if notes else []
     if loose:
         fields = ", ".join(f"{d.key} (here {d.right})" for d in loose)
         problems.append(f"the score may differ, because the signature does not specify {fields}")

@@ -166,7 +166,12 @@ def find_signature(text: str, files: Iterable[str | Path] = ()) -> Signature:
         longer = ", ".join(f"h:{digest[: unique_digits(digest, digests)]}" for digest in digests)
         msg = f"h:{digits} is ambiguous: {len(matches)} signatures start with it; use one of {longer}"
         raise SignatureError(msg)
-    return Signature.parse(next(iter(matches.values())))
+    signature = Signature.parse(next(iter(matches.values())))
+    stated = text.strip().rpartition("|")[0]
+    if stated and stated != (own := shorten(signature, digits=len(digits)).rpartition("|")[0]):
+        msg = f"h:{digits} belongs to {own!r}, not to {stated!r}; check the text, or use h:{digits} alone"
+        raise SignatureError(msg)
+    return signature
 
 
 def _not_found(digits: str, files: Sequence[str]) -> str:

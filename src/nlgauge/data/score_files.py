@@ -275,8 +275,8 @@ def _read_wide_cells(rows: Sequence[Row], roles: Mapping[str, str], spec: ScoreS
 
 def _read_long_cells(rows: Sequence[Row], roles: Mapping[str, str], spec: ScoreSpec) -> dict[str, _Cells]:
     if "segment" not in roles:
-        usual = ", ".join(ROLES["segment"])
-        msg = f"{spec.path}: the column of systems needs a column of segment ids as well (one of {usual})"
+        usual = " or ".join(ROLES["segment"])
+        msg = f"{spec.path} has a column of systems but no column of segment ids; add one named {usual}"
         raise RecipeError(msg)
     columns = spec.columns or score_columns(rows[0], roles, spec)
     metrics: dict[str, _Cells] = {}

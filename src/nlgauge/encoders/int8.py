@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import INT8
+from nlgauge.encoders.checkpoint import CheckpointWeights
 from nlgauge.encoders.graphs.builder import GraphBuilder
-from nlgauge.encoders.graphs.families import CheckpointWeights
 from nlgauge.errors import InputError, ModelError
 from nlgauge.io.storage import ContentError, FrozenTable, cache_dir, number, short_digest, text_digest, write_atomic
 from nlgauge.io.store.resolve import ModelFiles
@@ -316,9 +316,7 @@ class QuantisedWeights:
         with contextlib.suppress(OSError, SafetensorError):  # not stored yet, or truncated by a full disk
             return dict(load_file(path))
         print(
-            f"nlgauge: computing the int8 weights of model {plan.model!r}, once, in {path.parent} "
-            f"({len(plan.products)} products, plan {short_digest(plan.digest)}: {plan.method}; "
-            f"ranges from {plan.about})",
+            f"nlgauge: computing the int8 weights of model {plan.model!r} once; they are kept in {path.parent}",
             file=sys.stderr,
         )
         arrays: dict[str, NDArray[Any]] = {}

@@ -125,7 +125,7 @@ def fit_columns(columns: int | None) -> Iterator[None]:
 
 
 class Marked(NamedTuple):
-    """A highlighted number: with a star in text, bold in LaTeX and Markdown, plain in TSV."""
+    """A highlighted number: with a star in text, bold in LaTeX, Markdown and HTML, plain in TSV."""
 
     value: float
 
@@ -143,7 +143,7 @@ class Probability(NamedTuple):
 
 
 Cell: TypeAlias = str | int | float | Marked | Probability | None
-HtmlCell: TypeAlias = str | int | float | None
+HtmlCell: TypeAlias = str | int | float | Marked | None
 
 _LATEX = str.maketrans(
     {
@@ -297,8 +297,8 @@ class Table:
         return text.getvalue()
 
     def to_html(self, *, width: int = 4) -> str:
-        """The table as HTML for notebooks."""
-        rows = [[cell.value if isinstance(cell, Marked | Probability) else cell for cell in row] for row in self.rows]
+        """The table as HTML for notebooks; highlighted numbers are bold."""
+        rows = [[cell.value if isinstance(cell, Probability) else cell for cell in row] for row in self.rows]
         return html_table(self._labels(), rows, caption=self.caption or "", notes=self.notes, width=width)
 
     def _plain_cells(self, width: int) -> list[list[str]]:
@@ -457,6 +457,8 @@ def html_table(
 def _html_cell(cell: HtmlCell, width: int) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
+    if isinstance(cell, Marked):
+        return f"<b>{_html_cell(cell.value, width)}</b>"
     return f"{cell:.{width}f}" if isinstance(cell, float) else escape_html(str(cell))
 
 

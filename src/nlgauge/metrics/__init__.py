@@ -9,6 +9,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.bleu import BLEU as BLEU
     from nlgauge.metrics.character import CharacTER as CharacTER
     from nlgauge.metrics.chrf import ChrF as ChrF
+    from nlgauge.metrics.cider import CIDEr as CIDEr
     from nlgauge.metrics.cohesion import LC as LC
     from nlgauge.metrics.cohesion import RC as RC
     from nlgauge.metrics.cohesion import EntityGraph as EntityGraph
@@ -25,16 +26,22 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.ensemble import Ensemble as Ensemble
     from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
     from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
+    from nlgauge.metrics.meteor import METEOR as METEOR
     from nlgauge.metrics.moverscore import MoverScore as MoverScore
     from nlgauge.metrics.nist import NIST as NIST
     from nlgauge.metrics.rouge import Rouge1 as Rouge1
     from nlgauge.metrics.rouge import Rouge2 as Rouge2
     from nlgauge.metrics.rouge import RougeL as RougeL
+    from nlgauge.metrics.rouge import RougeSU as RougeSU
+    from nlgauge.metrics.rouge import RougeW as RougeW
+    from nlgauge.metrics.rouge_we import RougeWE as RougeWE
     from nlgauge.metrics.sbert import SBERT as SBERT
     from nlgauge.metrics.sentsim import SentSim as SentSim
     from nlgauge.metrics.smd import SMD as SMD
     from nlgauge.metrics.ter import TER as TER
     from nlgauge.metrics.xmoverscore import XMoverScore as XMoverScore
+    from nlgauge.metrics.yisi import YiSi0 as YiSi0
+    from nlgauge.metrics.yisi import YiSi1 as YiSi1
 
 #: The file of each class. A file is imported when one of its classes is first used.
 _FILES = {
@@ -42,6 +49,7 @@ _FILES = {
     "BLEU": "bleu",
     "BaryScore": "baryscore",
     "CDER": "edit_rates",
+    "CIDEr": "cider",
     "CharacTER": "character",
     "ChrF": "chrf",
     "DSFocus": "ds_focus",
@@ -55,6 +63,7 @@ _FILES = {
     "LC": "cohesion",
     "LexicalChain": "lexical_chain",
     "LexicalGraph": "cohesion",
+    "METEOR": "meteor",
     "MoverScore": "moverscore",
     "NIST": "nist",
     "PER": "edit_rates",
@@ -62,6 +71,9 @@ _FILES = {
     "Rouge1": "rouge",
     "Rouge2": "rouge",
     "RougeL": "rouge",
+    "RougeSU": "rouge",
+    "RougeW": "rouge",
+    "RougeWE": "rouge_we",
     "SBERT": "sbert",
     "SMD": "smd",
     "SentSim": "sentsim",
@@ -69,6 +81,8 @@ _FILES = {
     "TFIDF": "distributions",
     "WER": "edit_rates",
     "XMoverScore": "xmoverscore",
+    "YiSi0": "yisi",
+    "YiSi1": "yisi",
 }
 
 __all__ = [*_FILES]

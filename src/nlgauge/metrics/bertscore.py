@@ -17,6 +17,8 @@ baseline and no stop-word list, and the layer is the one tuned for the model (Mi
 - With several references, the one with the best F counts.
 - Stop words are removed after encoding, so the other vectors keep their context.
 - A text without tokens, or with stop words only, scores 0 and is counted. F is 0 if P + R = 0.
+- Parts of MoverScore can be used, as in appendix C: power means of the last five layers, each of unit length
+  (`aggregation=pmeans`); first pieces of words, or their average (`subwords`); no punctuation (`punctuation`).
 
 Worked example
 --------------
@@ -43,9 +45,9 @@ read a space before each text (footnote 5; `prefix_space`). Differences from the
 - If idf gives all tokens of a text weight 0, the weights are uniform. The released code returns NaN (F: 0).
 - P and R come from the reference with the best F. `multiref="best-each"` is the published rule.
 - A missing baseline is an error. The released code returns a raw score that is labelled as rescaled.
-- A token is a stop word if it starts a word and is spelt like a stop word; [UNK] is kept. The code of Chen et al.
-  (2022) looks up stop words as single pieces: a stop word of several pieces becomes [UNK], and then every [UNK] of
-  the text is removed.
+- A token is a stop word if it starts a word and is spelt like a stop word; [UNK] is kept. With `subwords=average`,
+  whole words are looked up. The code of Chen et al. (2022) looks up stop words as single pieces: a stop word of
+  several pieces becomes [UNK], and then every [UNK] of the text is removed.
 
 Relations
 ---------
@@ -72,7 +74,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.kinds import Choice, Int
+from nlgauge.core.kinds import Choice, Int, NumberList
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import StopwordList, idf_option
@@ -83,8 +85,11 @@ from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.baseline import BaselineChoice
 from nlgauge.vectors.cloud import Alignment, Cloud
 from nlgauge.vectors.greedy import best_similarities, greedy_match_points, greedy_scores
-from nlgauge.vectors.points import TokenFilter
+from nlgauge.vectors.points import PUNCTUATION, SUBWORDS, Aggregation, Routing, TokenFilter
 from nlgauge.vectors.transport import check_size
+
+#: The filter that keeps all tokens.
+_ALL = TokenFilter("all", "keep", stops="starts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,17 +116,53 @@ class BERTScore(VectorMetric[Cloud]):
         "no", BaselineChoice(), help="rescaling with a baseline; yes: the one shipped for the model"
     )
     stopwords: str = option("none", StopwordList(), help="words to drop", optional=True)
+    aggregation: str = option(
+        "layer",
+        Choice("layer", "pmeans"),
+        help="vectors of one layer, or power means of the last five",
+        optional=True,
+    )
+    exponents: str = option(
+        "-inf+1+inf", NumberList(finite=False), help="exponents of the power means", optional=True
+    )
+    subwords: str = option(
+        "all",
+        Choice(*SUBWORDS),
+        help="word pieces to keep: the first of each word, all, or their average",
+        optional=True,
+    )
+    punctuation: str = option("keep", Choice(*PUNCTUATION), help="whether to drop punctuation tokens", optional=True)
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """A layer, and its baseline, have no effect with power means; exponents only then."""
+        reason = f"has no effect with aggregation={self.aggregation}"
+        names = ("exponents",) if self.aggregation == "layer" else ("layer", "rescale")
+        return dict(super().unused) | dict.fromkeys(names, reason)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return (resolve_layer(self.layer, encoder),)
+        if self.aggregation == "layer":
+            return (resolve_layer(self.layer, encoder),)
+        return self._aggregate(0).layers(encoder)
+
+    def _aggregate(self, layer: int) -> Aggregation:
+        name = f"layer-{layer}" if self.aggregation == "layer" else self.aggregation
+        return Aggregation(name, self.exponents, Routing(), unit_layers=self.aggregation != "layer")
 
     def represent(self, text: TextView, state: State) -> Cloud | None:
-        stopwords = state["stopwords"].words
-        keep = TokenFilter("all", "keep", stopwords, stops="starts") if stopwords else None
-        tokens = text.select(keep, specials_weigh=False)
-        if text.tokens.is_special[tokens.rows].all():
+        by_word = self.subwords == "average"
+        stops = "words" if by_word else "starts"
+        keep = TokenFilter(self.subwords, self.punctuation, state["stopwords"].words, stops=stops)
+        tokens = text.select(None if keep == _ALL else keep, specials_weigh=False)
+        special = text.tokens.is_special[text.tokens.starts_word] if by_word else text.tokens.is_special
+        if special[tokens.rows].all():
             return None
-        return text.cloud(text.unit(state.layers[0], keep), tokens, spelling="token_strings")
+        if self.aggregation == "layer" and not by_word:
+            points = text.unit(state.layers[0], None if keep == _ALL else keep)
+        else:
+            aggregation = self._aggregate(state.layers[0])
+            points = text.token_points(aggregation, state.layers, by_word, floor=0.0).points[tokens.rows]
+        return text.cloud(points, tokens, by_word=by_word, spelling="token_strings")
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
         idf_x, idf_y = x.weights, y.weights
@@ -157,7 +198,7 @@ class BERTScore(VectorMetric[Cloud]):
     def _rescale(
         self, segments: Mapping[str, NDArray[np.float64]], state: State
     ) -> Mapping[str, NDArray[np.float64]]:
-        if state["rescale"] is None:
+        if "rescale" in self.unused or state["rescale"] is None:
             return segments
         baseline = zip(self.components, state["rescale"].row(state.layers[0]), strict=True)
         return {name: (segments[name] - b) / (1 - b) for name, b in baseline}

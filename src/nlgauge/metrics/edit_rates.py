@@ -44,11 +44,9 @@ Leusch, Ueffing, Ney: "CDER: Efficient MT Evaluation Using Block Movements", EAC
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,10 +54,12 @@ from nlgauge.core.metric import SystemResult
 from nlgauge.core.run_options import report_progress
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.edits import levenshtein, positions_of
-from nlgauge.metrics.parts.word_metric import WordMetric
+from nlgauge.metrics.parts.word_metric import WordMetric, Words
 
-if TYPE_CHECKING:
-    from nlgauge.stats.corpus_counts import CorpusCounts
+CITATION = cite("leusch-etal-2006-cder")
+
+#: Counts of an output and a reference for a formula of `CorpusCounts`.
+Count = Callable[[Words, Words], tuple[int, ...]]
 
 
 def covering_edits(output: Sequence[str], reference: Sequence[str]) -> int:
@@ -68,8 +68,10 @@ def covering_edits(output: Sequence[str], reference: Sequence[str]) -> int:
     Because of jumps, the costs of all places of the output differ by at most 1. So a row of the table is an integer
     with one bit per place, set where the cost is the lowest.
 
+    Here "a" is inserted, "b c" is a block, and a jump goes to the end of the output.
+
     >>> covering_edits("b c a".split(), "a b c".split())
-    3
+    2
     """
     positions = positions_of(["", *output])
     mask = (1 << (len(output) + 1)) - 1
@@ -85,75 +87,79 @@ def covering_edits(output: Sequence[str], reference: Sequence[str]) -> int:
     return cost + (not cheapest >> len(output) & 1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _EditRate(WordMetric):
-    """Edits per word of the reference, in percent."""
+def score_edits(
+    metric: WordMetric, hypotheses: Sequence[str], references: Sequence[Sequence[str]], count: Count, formula: str
+) -> SystemResult:
+    """Rates of all segments by the formula; of several references, the one with the lowest rate counts."""
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
-    higher_is_better: ClassVar[bool] = False
-    table_decimals: ClassVar[int] = 1
-    citation: ClassVar[str] = cite("leusch-etal-2006-cder")
-    formula: ClassVar[str] = "rate"
-
-    @abstractmethod
-    def count(self, output: Sequence[str], reference: Sequence[str]) -> tuple[int, ...]:
-        """Counts of a pair for the formula."""
-
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        from nlgauge.stats.corpus_counts import CorpusCounts
-
-        split = self.split()
-        counts, best = [], []
-        for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
-            output = split(hypothesis)
-            rows = [self.count(output, split(reference)) for reference in group]
-            pairs = CorpusCounts(self.formula, np.array(rows, dtype=np.float64))
-            best.append(int(pairs.score(pairs.counts).argmin()))
-            counts.append(pairs.counts[best[-1]])
-        statistics = CorpusCounts(self.formula, np.array(counts))
-        return SystemResult(
-            {self.main: statistics.score(statistics.counts)},
-            np.array(best, dtype=np.int64),
-            corpus=self.corpus_scores(statistics),
-            statistics=statistics,
-        )
-
-    def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
-        return {self.main: statistics.whole}
+    split = metric.split()
+    counts, best = [], []
+    for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
+        output = split(hypothesis)
+        rows = [count(output, split(reference)) for reference in group]
+        pairs = CorpusCounts(formula, np.array(rows, dtype=np.float64))
+        best.append(int(pairs.score(pairs.counts).argmin()))
+        counts.append(pairs.counts[best[-1]])
+    statistics = CorpusCounts(formula, np.array(counts))
+    return SystemResult(
+        {metric.main: statistics.score(statistics.counts)},
+        np.array(best, dtype=np.int64),
+        corpus=metric.corpus_scores(statistics),
+        statistics=statistics,
+    )
 
 
-class WER(_EditRate):
+class WER(WordMetric):
     """Word error rate: insertions, deletions and substitutions of words."""
 
     name: ClassVar[str] = "wer"
     title: ClassVar[str] = "WER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("wer",)
     main: ClassVar[str] = "wer"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Sequence[str], reference: Sequence[str]) -> tuple[int, ...]:
-        return levenshtein(output, reference), len(reference)
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            return levenshtein(output, reference), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "rate")
 
 
-class PER(_EditRate):
+class PER(WordMetric):
     """Position-independent error rate: WER without regard to word order."""
 
     name: ClassVar[str] = "per"
     title: ClassVar[str] = "PER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("per",)
     main: ClassVar[str] = "per"
-    formula: ClassVar[str] = "per"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Sequence[str], reference: Sequence[str]) -> tuple[int, ...]:
-        matches = sum((Counter(output) & Counter(reference)).values())
-        return matches, len(output), len(reference)
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            matches = sum((Counter(output) & Counter(reference)).values())
+            return matches, len(output), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "per")
 
 
-class CDER(_EditRate):
+class CDER(WordMetric):
     """Edits that cover the reference with blocks of the output; jumps between blocks are allowed."""
 
     name: ClassVar[str] = "cder"
     title: ClassVar[str] = "CDER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("cder",)
     main: ClassVar[str] = "cder"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Sequence[str], reference: Sequence[str]) -> tuple[int, ...]:
-        return covering_edits(output, reference), len(reference)
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            return covering_edits(output, reference), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "rate")

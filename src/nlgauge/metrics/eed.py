@@ -18,12 +18,13 @@ ends with a space. The score of a system is the mean over segments. Of several r
 Worked example
 --------------
 
-" a " and " b " differ by one substitution. The places before "a", at "a" and after the last space are visited once,
-and the first place of the output is not visited at all: (1 + .3) / (3 + .3) = .394.
+" a " and " b " differ by one substitution, so e = 1. The place after the first space is visited twice (after the
+first space of the reference and after "b"), the place after the last space once, and the start and the place after
+"a" never. So v = 1 + 1 + 1, and the score is 100 (1 + .9) / (3 + .9) = 48.7.
 
     >>> import nlgauge
     >>> nlgauge.score(["a"], ["b"], "eed").segments["eed"].round(1).tolist()
-    [39.4]
+    [48.7]
 
 Profiles and deviations
 -----------------------

@@ -49,7 +49,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,9 +59,6 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.word_metric import WordMetric, Words, digest_of_references
-
-if TYPE_CHECKING:
-    from nlgauge.stats.corpus_counts import CorpusCounts
 
 Ngrams = Counter[Words]
 
@@ -123,9 +120,6 @@ class NIST(WordMetric):
             statistics=statistics,
             run={"information": digest_of_references(groups)},
         )
-
-    def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
-        return {self.main: statistics.whole}
 
     def _count(self, output: Words, group: Sequence[Words], bits: Mapping[Words, float]) -> list[float]:
         """Lengths of output and reference, information of the matches, and numbers of n-grams."""

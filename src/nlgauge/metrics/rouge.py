@@ -1,4 +1,4 @@
-"""ROUGE-1, ROUGE-2 and ROUGE-L: overlap of words, of pairs of words, or the longest common subsequence.
+"""ROUGE-1, -2, -L, -W and -SU: overlap of words, of pairs of words, or the longest common subsequence.
 
 What it computes
 ----------------
@@ -6,8 +6,13 @@ What it computes
     P = overlap / units of the hypothesis,   R = overlap / units of the reference,   F = 2PR / (P + R)
 
 A unit is a word (`rouge1`), a pair of adjacent words (`rouge2`) or a word in its order (`rougel`, where the overlap
-is the length of the longest common subsequence). Words are stemmed unless `stemmer=no`. Several references are
-averaged, or the best counts (`multiref`).
+is the length of the longest common subsequence). `rougesu` counts words and pairs of words with at most `gap` words
+between them. Words are stemmed unless `stemmer=no`. Several references are averaged, or the best counts (`multiref`).
+
+`rougew` weights runs of adjacent words: a run of k words counts k^w (w: `weight`). WLCS is the largest sum of a
+common subsequence, up to the greedy choice of its table (Lin 2004, section 4), and h and r are the numbers of words:
+
+    P = (WLCS / h^w)^(1/w),   R = (WLCS / r^w)^(1/w)
 
 Worked example
 --------------
@@ -20,12 +25,20 @@ Worked example
     >>> [score.f1.round(4).tolist() for score in scores]
     [[0.6667], [0.0], [0.6667]]
 
+For `rougew`, the runs "a", "sat" and "here" count 1 each: P = (3 / 4^1.2)^(1/1.2) = .6245. For `rougesu`, the output
+has 4 words and 6 pairs. The reference, which has 5 words and 10 pairs, has 3 of each: P = 6/10, R = 6/15.
+
+    >>> scores = nlgauge.score_systems({"": ["a cat sat here"]}, ["a dog sat right here"], ["rougew", "rougesu"])
+    >>> [score.precision.round(4).tolist() for score in scores]
+    [[0.6245], [0.6]]
+
 Profiles and deviations
 -----------------------
 
 There are no profiles. The package rouge-score tokenises, stems and counts; its version is in the signature. The
 longest common subsequence is computed here, with the same result, because the package needs a table of all pairs of
-words.
+words. `rougew` and `rougesu` follow Lin 2004. The script ROUGE-1.5.5 differs: it weights the lengths of ROUGE-W twice
+and leaves out the last word of ROUGE-SU.
 
 Relations
 ---------
@@ -41,20 +54,23 @@ Lin: "ROUGE: A Package for Automatic Evaluation of Summaries", Text Summarizatio
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice
+from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.metric import Comparison, SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts import cite
+
+#: From a reference and a hypothesis to precision, recall and F1.
+PairFunction = Callable[[str, str], tuple[float, float, float]]
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -79,11 +95,42 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     return len(first) - bin(row).count("1")
 
 
+def weighted_subsequence(first: Sequence[str], second: Sequence[str], weight: float) -> float:
+    """Weight of the longest common subsequence in which a run of k adjacent words counts k ** weight.
+
+    >>> weighted_subsequence("abcdefg", "abcdhik", 2), weighted_subsequence("abcdefg", "ahbkcid", 2)
+    (16.0, 4.0)
+    """
+    gains = [(k + 1) ** weight - k**weight for k in range(min(len(first), len(second)))]
+    row, runs = [0.0] * (len(second) + 1), [0] * (len(second) + 1)
+    for word in first:
+        above, above_runs = row, runs
+        row, runs = [0.0], [0]
+        for j, other in enumerate(second):
+            if word == other:
+                row.append(above[j] + gains[above_runs[j]])
+                runs.append(above_runs[j] + 1)
+            else:
+                row.append(max(above[j + 1], row[j]))
+                runs.append(0)
+    return row[-1]
+
+
+def skip_pairs(words: Sequence[str], gap: int) -> Counter[tuple[str, ...]]:
+    """Count words and pairs of words in their order, with at most `gap` words between them.
+
+    >>> sorted(skip_pairs("abc", 0))
+    [('a',), ('a', 'b'), ('b',), ('b', 'c'), ('c',)]
+    """
+    units = Counter[tuple[str, ...]]((word,) for word in words)
+    units.update((word, other) for i, word in enumerate(words) for other in words[i + 1 : i + gap + 2])
+    return units
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Rouge(TextMetric):
     """Overlap of n-grams or of the longest common subsequence; `multiref` averages references or takes the best."""
 
-    kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = cite("lin-2004-rouge")
@@ -106,15 +153,22 @@ class _Rouge(TextMetric):
         ]
         return self.joined(comparisons, rule=self.multiref)
 
-    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
+    def pair_function(self, words: RougeWords) -> PairFunction:
         """The function from a reference and a hypothesis to precision, recall and F1."""
-        scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([self.kind], tokenizer=words)
+        f_measure = require("rouge_score.scoring", "lexical").fmeasure
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            score = scorer.score(reference, hypothesis)[self.kind]
-            return score.precision, score.recall, score.fmeasure
+            target, output = words.tokenize(reference), words.tokenize(hypothesis)
+            if not target or not output:
+                return 0.0, 0.0, 0.0
+            precision, recall = self.overlap(target, output)
+            return precision, recall, f_measure(precision, recall)
 
         return compare
+
+    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
+        """Precision and recall of two texts that have words."""
+        raise NotImplementedError
 
     def versions(self) -> dict[str, str]:
         stemmer = {"stemmer_engine": f"nltk-{package_version('nltk', 'lexical')}"} if self.stemmer == "yes" else {}
@@ -135,12 +189,25 @@ def rouge_words(stem: bool) -> RougeWords:
     return RougeWords(stem)
 
 
+def _ngram_function(kind: str, words: RougeWords) -> PairFunction:
+    """The function of rouge-score for n-grams of words."""
+    scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([kind], tokenizer=words)
+
+    def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
+        score = scorer.score(reference, hypothesis)[kind]
+        return score.precision, score.recall, score.fmeasure
+
+    return compare
+
+
 class Rouge1(_Rouge):
     """ROUGE-1: overlap of words."""
 
     name: ClassVar[str] = "rouge1"
     title: ClassVar[str] = "ROUGE-1"
-    kind: ClassVar[str] = "rouge1"
+
+    def pair_function(self, words: RougeWords) -> PairFunction:
+        return _ngram_function("rouge1", words)
 
 
 class Rouge2(_Rouge):
@@ -148,7 +215,9 @@ class Rouge2(_Rouge):
 
     name: ClassVar[str] = "rouge2"
     title: ClassVar[str] = "ROUGE-2"
-    kind: ClassVar[str] = "rouge2"
+
+    def pair_function(self, words: RougeWords) -> PairFunction:
+        return _ngram_function("rouge2", words)
 
 
 class RougeL(_Rouge):
@@ -156,18 +225,43 @@ class RougeL(_Rouge):
 
     name: ClassVar[str] = "rougel"
     title: ClassVar[str] = "ROUGE-L"
-    kind: ClassVar[str] = "rougeL"
 
-    def pair_function(self, words: RougeWords) -> Callable[[str, str], tuple[float, float, float]]:
+    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
         """As in rouge-score, but without its table, which takes quadratic time and memory."""
-        f_measure = require("rouge_score.scoring", "lexical").fmeasure
+        length = common_subsequence(reference, output)
+        return length / len(output), length / len(reference)
 
-        def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
-            target, output = words.tokenize(reference), words.tokenize(hypothesis)
-            if not target or not output:
-                return 0.0, 0.0, 0.0
-            length = common_subsequence(target, output)
-            precision, recall = length / len(output), length / len(target)
-            return precision, recall, f_measure(precision, recall)
 
-        return compare
+@dataclass(frozen=True, kw_only=True)
+class RougeW(_Rouge):
+    """ROUGE-W: longest common subsequence, in which adjacent words count more."""
+
+    name: ClassVar[str] = "rougew"
+    title: ClassVar[str] = "ROUGE-W"
+
+    weight: float = option(1.2, Float(1), help="exponent of the length of a run of adjacent words")
+
+    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
+        total = weighted_subsequence(reference, output, self.weight)
+        precision, recall = ((total / len(side) ** self.weight) ** (1 / self.weight) for side in (output, reference))
+        return precision, recall
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeSU(_Rouge):
+    """ROUGE-SU: overlap of words and of pairs of words with words between them."""
+
+    name: ClassVar[str] = "rougesu"
+    title: ClassVar[str] = "ROUGE-SU"
+
+    gap: int = option(4, Int(0), help="number of words that can be between the words of a pair")
+
+    @classmethod
+    def title_of(cls, recipe: Mapping[str, str]) -> str:
+        """ROUGE-SU4."""
+        return f"{cls.title}{recipe.get('gap', '')}"
+
+    def overlap(self, reference: Sequence[str], output: Sequence[str]) -> tuple[float, float]:
+        target, units = skip_pairs(reference, self.gap), skip_pairs(output, self.gap)
+        common = (target & units).total()
+        return common / units.total(), common / target.total()

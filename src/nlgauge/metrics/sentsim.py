@@ -4,7 +4,7 @@ What it computes
 ----------------
 
     sss         cosine of two sentence vectors                                              similarity
-    bertscore   F of greedy matching of token vectors, without idf                          similarity
+    bertscore   F of greedy matching of token vectors, without idf (recall: Eq. 5)          similarity
     wmd         min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4)              distance
     wmdo        wmd - 0.2 (1/2 - chunks / matches): wmd, and whether the order is kept       distance
     smd         ||mean x - mean y|| (Eq. 9)                                                  distance
@@ -35,9 +35,9 @@ Profiles and deviations
 -----------------------
 
 There are no profiles. In the first release a distance entered as e^-B (D23): `distance_as=negative`. The released
-code sums the parts where the paper averages them, which correlates the same. The released WMDo takes its matches
-from METEOR (equal words and stems); here they come from equal words, or from the flow, which works across languages
-(`wmdo_matches`).
+code sums the parts where the paper averages them, which correlates the same, and takes F where the paper prints the
+recall (`measure=recall`). The released WMDo takes its matches from METEOR (equal words and stems:
+`wmdo_matches=meteor,wmdo_synonyms=none`). The default is the flow, which works across languages.
 
 Relations
 ---------
@@ -57,9 +57,8 @@ Song, Zhao, Specia: "SentSim: Crosslingual Semantic Evaluation of Machine Transl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -76,39 +75,17 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.scales import Bounds, BoundsChoice
 from nlgauge.metrics.parts.transport import Problem, solver_option
+from nlgauge.metrics.parts.word_matches import chunks, matches_option, stemmer_version, synonyms_option, word_links
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
 GAMMA = 0.2
 
 
-def chunks(links: Iterable[tuple[int, int]]) -> int:
-    """Count the maximal runs of links whose words are adjacent in both texts.
-
-    >>> chunks([(0, 0), (1, 1), (2, 5), (3, 6), (4, 2)])
-    3
-    """
-    ordered = sorted(links)
-    breaks = sum(later != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(ordered))
-    return breaks + 1 if ordered else 0
-
-
 def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
     """Link each row to the column that gets most of its mass (the first of equals), except rows without mass."""
     nearest = flow.argmax(axis=1).tolist()
     return tuple((row, column) for row, column in enumerate(nearest) if flow[row, column] > 0)
-
-
-def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Link each word to the first equal word that is still free, from left to right.
-
-    >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
-    ((0, 0), (2, 2))
-    """
-    free: dict[str, list[int]] = {}
-    for index, word in enumerate(others):
-        free.setdefault(word, []).append(index)
-    return tuple((index, free[word].pop(0)) for index, word in enumerate(words) if free.get(word))
 
 
 def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
@@ -137,6 +114,9 @@ class TextParts(NamedTuple):
 
 PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
 
+#: Values of greedy matching, in their order.
+MEASURES = ("precision", "recall", "f1")
+
 #: Parts that are distances: lower is better.
 DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
@@ -154,6 +134,7 @@ class SentSim(VectorMetric[TextParts]):
     main: ClassVar[str] = "sentsim"
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None
+    derived_fields: ClassVar[tuple[str, ...]] = (*VectorMetric.derived_fields, "stemmer_engine")
     citation: ClassVar[str] = cite("song-etal-2021-sentsim")
 
     against: str = option("source", Choice("source", "refs"), help="texts to compare with", signed=False)
@@ -164,7 +145,9 @@ class SentSim(VectorMetric[TextParts]):
         Choice("one-minus", "negative"),
         help="how a distance B enters the sum; one-minus: e^(1-B); negative: e^-B, as in the first release",
     )
-    wmdo_matches: str = option("flow", Choice("flow", "words"), help="matches of wmdo: transport flow or equal words")
+    wmdo_matches: str = matches_option()
+    wmdo_synonyms: str = synonyms_option()
+    measure: str = option("f1", Choice(*MEASURES), help="value of the part bertscore", optional=True)
     solver: str = solver_option()
     layer: int | None = option(None, Int(0, word="default"), help="model layer; default: tuned per model")
     sentence: str = option("", SentenceModelName(), help="sentence embedding model", unset="same as model")
@@ -183,12 +166,16 @@ class SentSim(VectorMetric[TextParts]):
     @property
     def unused(self) -> Mapping[str, str]:
         """Options of parts that are not combined."""
-        tokens = frozenset(PARTS) - {"sss"}
-        needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
-        needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
-        return dict(super().unused) | {
+        tokens = {*PARTS} - {"sss"}
+        needs = {"wmdo_matches": {"wmdo"}, "wmdo_synonyms": {"wmdo"}, "measure": {"bertscore"}, "sentence": {"sss"}}
+        needs |= {"distance_as": {*DISTANCES}, "solver": {"wmd", "wmdo"}}
+        needs |= dict.fromkeys(("layer", "max_tokens", "prefix_space", "transforms"), tokens)
+        unused = dict(super().unused)
+        if self.wmdo_matches != "meteor":
+            unused["wmdo_synonyms"] = "needs wmdo_matches=meteor"
+        return unused | {
             name: f"has no effect with combine={self.combine} (only with {' or '.join(sorted(parts))})"
-            for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
+            for name, parts in needs.items()
             if not parts & set(self.components)
         }
 
@@ -198,6 +185,10 @@ class SentSim(VectorMetric[TextParts]):
             count = len(self.components) - 1
             msg = f"weighting must be 'equal' or {count} numbers joined by +, got {self.weighting!r}"
             raise RecipeError(msg)
+
+    def describe(self, state: State) -> dict[str, str]:
+        stems = "wmdo" in self.components and self.wmdo_matches == "meteor"
+        return super().describe(state) | (stemmer_version() if stems else {})
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return () if "layer" in self.unused else (resolve_layer(self.layer, encoder),)
@@ -227,18 +218,19 @@ class SentSim(VectorMetric[TextParts]):
         problem = None
         if {"wmd", "wmdo"} & {*self.components} and x.words and y.words:
             problem = Problem(x.words, y.words, lambda a, b: a.distances(b, squared=False), self.solver)
-        values = [self._compute_part(part, x, y, problem) for part in self.components[1:]]
+        values = [self._compute_part(part, x, y, problem, state) for part in self.components[1:]]
         # `finish` adds the score itself, which needs the ranges of all parts.
         return Pair(values, converged=problem is None or problem.converged)
 
-    def _compute_part(self, part: str, x: Any, y: Any, problem: Problem | None) -> float:
+    def _compute_part(self, part: str, x: Any, y: Any, problem: Problem | None, state: State) -> float:
         """One of the parts; `problem` is the transport of words, None if a text has no words."""
         if part == "sss":
             return float(x.sentence @ y.sentence)
         if part == "bertscore":
             if x.units is None or y.units is None:  # an empty text
                 return 0.0
-            return greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)[2]
+            values = greedy_values(x.units.points, y.units.points, x.units.weights, y.units.weights)
+            return values[MEASURES.index(self.measure)]
         if part == "smd":  # Eq. 9; an empty text is at the origin
             centres = [words.points.mean(axis=0) if len(words) else np.zeros(1) for words in (x.words, y.words)]
             return float(np.linalg.norm(centres[0] - centres[1]))
@@ -249,9 +241,8 @@ class SentSim(VectorMetric[TextParts]):
             return problem.cost  # min_T sum T_ij ||x_i - y_j||
         if self.wmdo_matches == "flow":
             return wmdo(problem.cost, flow_links(problem.plan.flow))
-        # A whitespace mark on its own has an empty label and is not a word.
-        spellings = ([label.lower() for label in words.labels if label] for words in (x.words, y.words))
-        return wmdo(problem.cost, equal_word_links(*spellings))
+        synonyms = state["wmdo_synonyms"] if self.wmdo_matches == "meteor" else None
+        return wmdo(problem.cost, word_links(self.wmdo_matches, x.words.labels, y.words.labels, synonyms))
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts, values = self.components[1:], self.part_values(comparisons)

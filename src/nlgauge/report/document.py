@@ -32,7 +32,7 @@ from nlgauge.report.elements import (
     scrolling,
     tag,
 )
-from nlgauge.report.figures import distributions, ranking, significance_matrix
+from nlgauge.report.figures import differences, distributions, ranking, significance_matrix
 from nlgauge.report.inputs import (
     PairExplanation,
     ReportOptions,
@@ -130,10 +130,12 @@ def html_report(
 
 def _section(name: str, metric: MetricComparison, comparison: SystemComparison, scores: SystemScores) -> Html:
     matrix = significance_matrix(metric, comparison.settings, name=name)
+    pairs = differences(metric, scores, name=name)
     return tag(
         "section", tag("h2", title_of(metric), id=f"{name}-title"),
         tag("h3", "Ranking"), ranking(metric, comparison.settings, name=name),
         None if matrix is None else tag("h3", "Significance"), matrix,
+        None if pairs is None else tag("h3", "Paired differences"), pairs,
         tag("h3", "Distribution"), distributions(metric, scores, name=name),
         id=name, aria_labelledby=f"{name}-title",
     )  # fmt: skip

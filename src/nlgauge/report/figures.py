@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 from nlgauge.io.canvas import ticks
 from nlgauge.io.table import Cell, Table, format_level, format_number, format_p, format_signed
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
+from nlgauge.studies.compare.paired_differences import PairedDifferences, paired_differences
 from nlgauge.studies.compare.sentences import decision_rule, metric_decimals
-from nlgauge.studies.compare.tables import DIFFERENCE, GAMES, INTERVAL, row_table
+from nlgauge.studies.compare.tables import (
+    DIFFERENCE,
+    GAMES,
+    INTERVAL,
+    decisions_table,
+    probability_columns,
+    row_table,
+)
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval
@@ -31,6 +39,10 @@ _TICKS = 7
 
 #: Most steps of a histogram.
 _MOST_BINS = 48
+
+#: Pixels of a figure of a pair.
+_TALL = "52"
+_OF_PAIR = "histogram of-pair"
 
 
 class Scale(NamedTuple):
@@ -94,10 +106,7 @@ def histogram(scale: Scale, values: NDArray[np.float64], most: float, *, label: 
     path = tag("path", d="".join(steps) + "V32Z", class_="hill")
     mean = scale.position(float(values.mean()))
     line = tag("line", x1=mean, x2=mean, y1=2.0, y2=32.0, class_="mean")
-    return tag(
-        "svg", path, line, class_="histogram", viewBox="0 0 100 32", preserveAspectRatio="none",
-        width="100%", height="32", role="img", aria_label=label,
-    )  # fmt: skip
+    return _stretched([path, line], label=label)
 
 
 def _bins(scale: Scale, values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -139,6 +148,104 @@ def distributions(metric: MetricComparison, scores: SystemScores, *, name: str) 
     label = f"Distribution of {metric.metric}"
     shown = scrolling("distributions", heads(titles.items()), body, foot, label=label)
     return joined([shown, note, export(table, name=f"{name}-distribution", decimals=decimals)])
+
+
+def differences(metric: MetricComparison, scores: SystemScores, *, name: str) -> Html | None:
+    """Histograms and sorted differences of pairs of systems, with the probability of a win; None for one system."""
+    rows = paired_differences(metric, scores)
+    if not rows:
+        return None
+    decimals = metric_decimals(metric)
+    ends = [end for row in rows for end in (float(row.values[0]), float(row.values[-1]))]
+    scale = scale_over([*ends, 0.0], margin=0.02)
+    rated = probability_columns(metric.pairs)
+    head = [(None, "pair"), ("figure", hidden("histogram of differences")), ("figure", hidden("sorted differences"))]
+    body = []
+    for row in rows:
+        first, second = row.pair.first, row.pair.second
+        label = f"{first} minus {second}: {first} wins {row.wins:.0%} of segments, {second} {row.losses:.0%}"
+        chances = [tag("td", format_number(value, 3), class_="num wide") for value in row.pair.probability.values()]
+        verdict = tag("span", f"{row.sentence()}; wins {row.wins:.0%} to {row.losses:.0%}", class_="verdict")
+        pair = tag("th", name_of(first), " – ", name_of(second), verdict, scope="row", class_="name")
+        drawn = [_difference_hill(scale, row, label=label), _sorted_curve(row, label=f"sorted, {label}")]
+        body.append(tag("tr", pair, *(tag("td", svg, class_="figure") for svg in drawn), *chances))
+    foot = tag(
+        "tr", tag("td"), tag("td", axis(scale, decimals), class_="figure"),
+        tag("td", axis(Scale(0.0, 100.0), 0), class_="figure"),
+        *(tag("td", class_="num wide") for _ in rated),
+    )  # fmt: skip
+    titles = [*head, *(("num wide", title) for title in rated)]
+    more = len(metric.pairs) - len(rows)
+    note = tag(
+        "p", "Left: differences of segment scores, first system minus second, on one scale; blue: the first is "
+        "better, the line is the mean. Right: the same differences from largest to smallest, against per cent of "
+        "segments. The curve crosses 0 at the share of segments that the first system wins; Bradley–Terry prefers it "
+        "if that is beyond the middle. The mean is the blue area minus the orange one, so outliers move it. ",
+        "P is the probability that the first system beats the second: by the wins of the two alone (pair), or by "
+        "ratings of all systems.",
+        f" {more} more pairs are in the copies below." if more else None, class_="note",
+    )  # fmt: skip
+    table = decisions_table(metric)
+    shown = scrolling(
+        "distributions pairs", heads(titles), body, foot, label=f"Paired differences of {metric.metric}"
+    )
+    return joined([shown, note, export(table, name=f"{name}-differences", decimals=decimals)])
+
+
+def _difference_hill(scale: Scale, row: PairedDifferences, *, label: str) -> Html:
+    """Histogram of paired differences: a hill for wins of each system."""
+    counts, edges = row.histogram()
+    heights = 30.0 * counts / max(1, counts.max())
+    ahead = edges[:-1] >= -1e-12 * (edges[-1] - edges[0])
+    hills = []
+    for class_, chosen in (("hill", ahead), ("hill against", ~ahead)):
+        steps = [
+            f"M{scale.position(float(left))} 32V{32 - height:.1f}H{scale.position(float(right))}V32"
+            for left, right, height, drawn in zip(edges[:-1], edges[1:], heights, chosen, strict=True)
+            if drawn and height
+        ]
+        hills.append(tag("path", d="".join(steps) or "M0 32", class_=class_))
+    mean, zero = scale.position(row.mean), scale.position(0.0)
+    lines = [
+        tag("line", x1=zero, x2=zero, y1=0.0, y2=32.0, class_="zero"),
+        tag("line", x1=mean, x2=mean, y1=2.0, y2=32.0, class_="mean"),
+    ]
+    return _stretched([*hills, *lines], label=label, height=_TALL, class_=_OF_PAIR)
+
+
+def _sorted_curve(row: PairedDifferences, *, label: str) -> Html:
+    """Sorted paired differences: the area above 0 and below, and the middle."""
+    shares, values = row.curve()
+    ends = max(float(values[0]), 0.0), min(float(values[-1]), 0.0)
+    width = ends[0] - ends[1] or 1.0
+
+    def height(value: float) -> float:
+        return round(1 + 30 * (ends[0] - value) / width, 2)
+
+    def area(part: NDArray[np.float64]) -> str:
+        points = "".join(f"L{100 * x:.2f} {height(y)}" for x, y in zip(shares.tolist(), part.tolist(), strict=True))
+        return f"M0 {height(0.0)}L0 {height(float(part[0]))}{points}L100 {height(float(part[-1]))}V{height(0.0)}Z"
+
+    zero = height(0.0)
+    return _stretched(
+        [
+            tag("path", d=area(np.maximum(values, 0.0)), class_="hill"),
+            tag("path", d=area(np.minimum(values, 0.0)), class_="hill against"),
+            tag("line", x1=0.0, x2=100.0, y1=zero, y2=zero, class_="zero"),
+            tag("line", x1=50.0, x2=50.0, y1=0.0, y2=32.0, class_="middle"),
+        ],
+        label=label,
+        height=_TALL,
+        class_=_OF_PAIR,
+    )
+
+
+def _stretched(marks: Sequence[Html], *, label: str, height: str = "32", class_: str = "histogram") -> Html:
+    """Marks on a canvas of 100 x 32 that fills its cell."""
+    return tag(
+        "svg", *marks, class_=class_, viewBox="0 0 100 32", preserveAspectRatio="none",
+        width="100%", height=height, role="img", aria_label=label,
+    )  # fmt: skip
 
 
 #: Above so many systems a cell has only its sign: numbers would be too small to read.

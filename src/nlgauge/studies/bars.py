@@ -109,12 +109,12 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
 def _draw(axes: Any, row: _Row, styles: Mapping[str, SeriesStyle]) -> None:
     panel = row.panel
     size = 0.84 / max(_bars_in(panel, name) for name in row.names)
-    for at, group in enumerate(row.names):
+    for index, group in enumerate(row.names):
         present = {name: bar for name, bar in panel.groups[group].items() if math.isfinite(bar.value)}
         for number, (name, bar) in enumerate(present.items()):
-            _draw_bar(axes, at + (number - (len(present) - 1) / 2) * size, bar, size, styles[name])
+            _draw_bar(axes, index + (number - (len(present) - 1) / 2) * size, bar, size, styles[name])
         if not present:
-            axes.annotate("no value", (at, 0), ha="center", va="bottom", fontsize=7, color="#666666")
+            axes.annotate("no value", (index, 0), ha="center", va="bottom", fontsize=7, color="#666666")
     if panel.rule_before in row.names and row.names.index(panel.rule_before):
         axes.axvline(row.names.index(panel.rule_before) - 0.5, color="#999999", linewidth=0.8, linestyle=":")
     axes.axhline(0, color="#333333", linewidth=0.8)

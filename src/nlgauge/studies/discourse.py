@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,6 @@ from nlgauge.core.signature import Signature
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError, TooLongError
-from nlgauge.io.canvas import (
-    COLOURS,
-    WIDEST,
-    SeriesStyle,
-    finish_figure,
-    legend_entries,
-    new_panels,
-    panel_grid,
-    shorten,
-)
 from nlgauge.io.table import LINE, Cell, Table, format_count
 from nlgauge.metrics.cohesion import connectivity, count_devices
 from nlgauge.metrics.parts.foci import NO_NOUN, Foci, find_foci
@@ -285,14 +275,24 @@ class Discourse(Result):
             rows += [["", document, f"reference {n}", *values] for n, values in enumerate(zip(*columns, strict=True))]
         return Table(["system", "document", "text", *self.features], rows)
 
-    def figure(self) -> Any:
-        """Draw the shares of pairs in which hypothesis or reference has more of a feature."""
-        return _draw_discourse(self)
+    def figure(self, *, kind: FigureKind = "shares") -> Any:
+        """Draw a figure of `nlgauge.studies.discourse_figures`: shares of pairs, pairs, or distributions."""
+        from nlgauge.studies.discourse_figures import draw_discourse
+
+        return draw_discourse(self, kind)
 
 
-def check_discourse_figure(*, references: bool) -> None:
-    """Raise RecipeError if a figure would be empty, before documents are annotated."""
-    if not references:
+#: Figures of discourse features: shares of pairs by system, each hypothesis against each of its references or against
+#: their mean, and values of all hypotheses and references.
+FigureKind: TypeAlias = Literal["shares", "scatter", "scatter-means", "distribution"]
+
+
+def check_discourse_figure(*, references: bool, kind: FigureKind = "shares") -> None:
+    """Raise RecipeError for an unknown figure or one that would be empty, before documents are annotated."""
+    if kind not in get_args(FigureKind):
+        msg = f"kind must be {', '.join(get_args(FigureKind))}, got {kind!r}"
+        raise RecipeError(msg)
+    if not references and kind != "distribution":
         msg = "a figure needs references (refs=)"
         raise RecipeError(msg)
 
@@ -328,7 +328,7 @@ def discourse(
     )
     all_documents = (
         document
-        for documents in (*(one.no_noun for one in measured.values()), references_without_noun)
+        for documents in (*(features.no_noun for features in measured.values()), references_without_noun)
         for document in documents
     )
     warn_about_note(NO_NOUN, all_documents, NO_NOUN.message.format(metric="each feature of nouns"), _DOCUMENTS)
@@ -373,55 +373,3 @@ def _features_of_texts(
         for text, annotated in zip(part, tagger.annotate(part), strict=True):
             features_of[text] = text_features(annotated, vectors=vectors, threshold=threshold)
     return features_of
-
-
-#: Plain counts are only in the table because they carry little information about coherence.
-_LEFT_OUT = ("sentences", "foci", "repeated")
-
-_SHARES = {
-    "hypothesis_higher": SeriesStyle(COLOURS[5], "", "o", "white"),
-    "equal": SeriesStyle("#d0d0d0", "", "s", "white"),
-    "reference_higher": SeriesStyle(COLOURS[0], "", "^", "white"),
-}
-_NAMES = ("more in the hypothesis (D)", "equal", "more in the reference")
-
-
-def _draw_discourse(result: Discourse) -> Any:
-    """Draw the shares of pairs in which hypothesis or reference has more of a feature."""
-    check_discourse_figure(references=result.references is not None)
-    features = [name for name in result.features if name not in _LEFT_OUT]
-    rows, columns = panel_grid(len(features), most_columns=3)
-    height = 0.7 + 0.26 * len(result.systems)
-    figure, axes = new_panels(rows, columns, width=WIDEST, height=max(1.5, height))
-    for number, (ax, feature) in enumerate(zip(axes, features, strict=False)):
-        _draw_panel(ax, result, feature, names=number % columns == 0)
-    for ax in axes[len(features) :]:
-        ax.set_visible(False)
-    finish_figure(
-        figure,
-        title="Which has more of a feature, the hypothesis or the reference?",
-        caption="Each bar is all pairs of a system's documents with their references, except pairs of equal texts. "
-        f"Dashed line: half of the pairs. {result.settings}",
-        legend=(legend_entries(_SHARES, kind="bar"), list(_NAMES)),
-    )
-    return figure
-
-
-def _draw_panel(ax: Any, result: Discourse, feature: str, *, names: bool) -> None:
-    separations = {
-        name: separation_of[feature] for name, separation_of in result.separations.items() if feature in separation_of
-    }
-    systems = list(separations)
-    left = [0.0] * len(systems)
-    positions = list(range(len(systems)))[::-1]  # the first system on top
-    for share, style in _SHARES.items():
-        widths = [100 * getattr(row, share) for row in separations.values()]
-        ax.barh(positions, widths, left=left, color=style.colour, edgecolor=style.edge, height=0.75)
-        left = [start + width for start, width in zip(left, widths, strict=True)]
-    ax.axvline(50, color="#333333", linewidth=0.8, linestyle="--")
-    ax.grid(visible=False)
-    ax.set_xlim(0, 100)
-    ax.set_yticks(positions, [shorten(name or "hyps", 22) if names else "" for name in systems], fontsize=8)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.set_xlabel("% of pairs", fontsize=8)
-    ax.set_title(feature, loc="left", fontsize=9)

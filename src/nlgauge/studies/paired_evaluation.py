@@ -26,7 +26,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.kinds import Choice, Flag, Float, Int
+from nlgauge.core.kinds import Choice, Flag, Float, Folder, Int, Many
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.data.judgements import JudgementTable
@@ -144,8 +144,21 @@ def _wins(frame: Matrix, options: RankingOptions) -> Matrix:
     return win_counts(frame, ties=options.ties, tolerance=options.tie_tolerance)
 
 
+#: Metrics of the paper with recipes for frames of outputs whose published scores are not public.
+FRAME_METRICS: Mapping[str, str] = {
+    "BLEU": "bleu",
+    "ROUGE_1": "rouge1",
+    "ROUGE_2": "rouge2",
+    "ROUGE_L": "rougel",
+    "Chrfpp": "chrf:words=2",
+    "JS_1": "js:order=1",
+    "JS_2": "js:order=2",
+    "MoverScore": "moverscore",
+    "BERTScore": "bertscore",
+}
+
 #: Options that each experiment uses.
-_TIED = ("ties", "tie_tolerance", "reverse")
+_TIED = ("ties", "tie_tolerance", "reverse", "frames", "score")
 _DRAWN = (*_TIED, "full", "draws", "seed")
 _USED: dict[str, tuple[str, ...]] = {
     "disagreement": (*_TIED, "full"),  # always uses all rows
@@ -155,7 +168,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "tests": _DRAWN,
     "simulation": ("seed", "design"),
     "pairing": ("seed",),
-    "ties": (),
+    "ties": ("frames", "score"),
 }
 
 
@@ -181,6 +194,16 @@ class RankingOptions(OptionSet):
         "coded",
         Choice("coded", "appendix"),
         help="simulation as in the released code or as in appendix A.2 of the paper",
+    )
+
+    frames: str | None = option(
+        None,
+        Folder(),
+        help="folder of saved runs of WMT17 and WMT18 outputs (wmt17.de-en.json); scores are saved there",
+        signed=False,
+    )
+    score: tuple[str, ...] = option(
+        (), Many(Choice(*FRAME_METRICS)), help="metrics of the paper to score the WMT17 and WMT18 outputs with"
     )
 
     def check_used(self, experiment: str, *, what: str) -> None:

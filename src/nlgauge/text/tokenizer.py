@@ -310,8 +310,12 @@ class TextTokenizer:
         while chunk := [text.strip() for text in itertools.islice(left, _CHUNK)]:
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            yield from encode([self._add_space(text) for text in chunk] if self.prefix_space else chunk)
+            yield from encode(self._inputs(chunk))
             start += len(chunk)
+
+    def _inputs(self, texts: list[str]) -> list[str]:
+        """What the library tokenises for stripped texts."""
+        return [self._add_space(text) for text in texts] if self.prefix_space else texts
 
     def _add_space(self, text: str) -> str:
         """The tokenizer's input for a text; an empty text stays empty."""

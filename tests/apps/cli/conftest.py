@@ -65,8 +65,8 @@ class Result(NamedTuple):
     @property
     def scores(self) -> list[dict[str, Any]]:
         """The scores of JSON output."""
-        found: list[dict[str, Any]] = json.loads(self.out)["scores"]
-        return found
+        result: list[dict[str, Any]] = json.loads(self.out)["scores"]
+        return result
 
     @property
     def rows(self) -> list[dict[str, str]]:

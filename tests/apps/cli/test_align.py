@@ -24,7 +24,8 @@ def test_each_method_writes_a_map_of_its_own(run: Run, folder: Path, method: str
     write_lines(folder / "words.vec", [" ".join([f"w{n}", *map(str, row)]) for n, row in enumerate(rows)])
     for name, first in (("left.txt", 0), ("right.txt", 20)):
         write_lines(
-            folder / name, [" ".join(f"w{n}" for n in range(at, at + 10)) for at in range(first, first + 20, 10)]
+            folder / name,
+            [" ".join(f"w{n}" for n in range(index, index + 10)) for index in range(first, first + 20, 10)],
         )
     write_lines(folder / "links.txt", [" ".join(f"{n}-{n}" for n in range(10))] * 2)
     texts = ("--parallel", "left.txt", "right.txt", "--alignments", "links.txt", "--model", "words.vec")

@@ -20,7 +20,7 @@ def two_languages(folder: Path) -> Path:
     lines = []
     for mark, rows in (("l", vectors), ("r", turned)):
         lines += [" ".join([f"{mark}{n}", *(f"{value:.5f}" for value in row)]) for n, row in enumerate(rows)]
-        texts = [" ".join(f"{mark}{n}" for n in range(at, at + LENGTH)) for at in range(0, WORDS, LENGTH)]
+        texts = [" ".join(f"{mark}{n}" for n in range(index, index + LENGTH)) for index in range(0, WORDS, LENGTH)]
         write_lines(folder / {"l": "left.txt", "r": "right.txt"}[mark], texts)
     write_lines(folder / "both.vec", lines)
     write_lines(folder / "links.txt", [" ".join(f"{n}-{n}" for n in range(LENGTH))] * (WORDS // LENGTH))

@@ -68,8 +68,10 @@ def test_invalid_unsupervised_fits_are_refused(refused: Refusal, folder: Path, t
     same = ("align", "fit", "--unsupervised", "left.txt", "left.txt", "-o", "m.npz", *MODELS)
     assert "both sides are the same text" in refused(1, *same)
     (folder / "again.txt").write_text((folder / "left.txt").read_text() + "laaaa\n")
-    one = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
-    assert "both sides have the same model and one language (100% of words are shared)" in refused(1, *one, "--quiet")
+    first = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
+    assert "both sides have the same model and one language (100% of words are shared)" in refused(
+        1, *first, "--quiet"
+    )
     write_lines(folder / "short.txt", ["laaaa laaab"])
     short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
     assert "source text has 2 different words, but 1000 are needed" in refused(1, *short, "--quiet")
@@ -102,5 +104,5 @@ def test_too_few_texts_are_refused_before_encoding(
     short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
     assert "source text has 2 different words" in refused(1, *short, "--quiet")
     (folder / "again.txt").write_text((folder / "left.txt").read_text() + "laaaa\n")
-    one = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
-    assert "the same model and one language" in refused(1, *one, "--quiet")
+    first = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
+    assert "the same model and one language" in refused(1, *first, "--quiet")

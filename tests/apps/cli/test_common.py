@@ -30,7 +30,7 @@ STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--prese
         (("--metric", "bertscore:src_lang=de"), "uses src_lang only with against=source"),
         (
             ("--metric", "bertscore:rescale=true"),
-            "rescale must be no, yes or a file made by 'nlgauge build baseline'",
+            "option 'rescale' of bertscore must be no, yes or a file made by 'nlgauge build baseline'",
         ),
         (("--metric", "bertscor"), "did you mean 'bertscore'?"),
     ],
@@ -120,7 +120,7 @@ def test_messages_name_flags_instead_of_keywords(refused: Refusal, folder: Path)
         ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
         ("lang must be a language", "--lang must be a language"),
         ("src_lang must be a language", "src_lang must be a language"),
-        ("score it 0 (unknown='zero')", "score it 0 (unknown=zero)"),
+        ("score it 0 (unknown='zero')", "score it 0 (-m NAME:unknown=zero)"),
         ("and pass rescale=FILE", "and pass rescale=FILE"),
     ],
 )

@@ -35,7 +35,7 @@ def _systems(folder: Path) -> None:
     write_lines(folder / "refs.txt", references)
     for name, rate, seed in (("base", 0.2, 2), ("same", 0.2, 3), ("worse", 0.5, 4)):
         write_lines(folder / f"{name}.txt", spoilt(references, rate, seed))
-    write_lines(folder / "docs.txt", [f"d{at // 4}" for at in range(COUNT)])
+    write_lines(folder / "docs.txt", [f"d{index // 4}" for index in range(COUNT)])
 
 
 def found(result: Result) -> dict[str, Any]:
@@ -99,9 +99,9 @@ def test_ten_systems_and_three_metrics_print_at_most_60_lines(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     references = (folder / "refs.txt").read_text().splitlines()
-    names = [f"wmt17.system-with-a-long-name-{at}.txt" for at in range(10)]
-    for at, name in enumerate(names):
-        write_lines(folder / name, spoilt(references, 0.05 * at, at))
+    names = [f"wmt17.system-with-a-long-name-{index}.txt" for index in range(10)]
+    for index, name in enumerate(names):
+        write_lines(folder / name, spoilt(references, 0.05 * index, index))
     result = run("compare", *names, "--refs", "refs.txt", "-m", "chrf", "bleu", "rouge1", "-q")
     assert result.status == 0
     assert len(result.out.splitlines()) <= 60
@@ -225,9 +225,9 @@ def test_some_metrics_of_saved_runs(run: Run, refused: Refusal) -> None:
         command = ("score", f"{name}.txt", "--refs", "refs.txt", "-m", "chrf", "bleu", "-q", "-o", f"{name}.json")
         assert run(*command).status == 0
     both = found(run("compare", "base.json", "worse.json", "-f", "json"))
-    assert [one["metric"] for one in both["metrics"]] == ["chrf", "bleu"]
-    one = found(run("compare", "base.json", "worse.json", "-m", "bleu", "-f", "json"))
-    assert one["metrics"] == both["metrics"][1:]
+    assert [metric["metric"] for metric in both["metrics"]] == ["chrf", "bleu"]
+    first = found(run("compare", "base.json", "worse.json", "-m", "bleu", "-f", "json"))
+    assert first["metrics"] == both["metrics"][1:]
     message = refused(2, "compare", "base.json", "worse.json", "-m", "ter")
     assert "'base.json' has no scores of metric 'ter'; it has chrf, bleu" in message
     message = refused(2, "compare", "base.json", "worse.json", "--layer", "3")
@@ -283,7 +283,9 @@ def test_a_changed_run_is_refused(run: Run, refused: Refusal, folder: Path) -> N
 def wide(folder: Path, name: str = "comet.tsv", systems: str = "base worse", **change: str) -> str:
     rng = random.Random(5)
     names = systems.split()
-    rows = [[str(at), *(f"{rng.random() + 0.5 * (name == 'base'):.3f}" for name in names)] for at in range(COUNT)]
+    rows = [
+        [str(index), *(f"{rng.random() + 0.5 * (name == 'base'):.3f}" for name in names)] for index in range(COUNT)
+    ]
     lines = ["\t".join(row) for row in [["id", *names], *rows]]
     for old, new in change.items():
         lines[int(old.removeprefix("line"))] = new
@@ -294,7 +296,7 @@ def wide(folder: Path, name: str = "comet.tsv", systems: str = "base worse", **c
 def test_scores_of_other_tools_are_compared_with_ours(run: Run, folder: Path) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--scores", wide(folder), "-f", "json")
     record = found(run(*command))
-    assert [one["metric"] for one in record["metrics"]] == ["chrf", "comet"]
+    assert [metric["metric"] for metric in record["metrics"]] == ["chrf", "comet"]
     assert ranked(record, 1) == ["base", "worse"]
     assert record["metrics"][1]["signature"].startswith("comet|scores:")
     turned = found(run(*command, "--lower-is-better", "comet"))
@@ -306,7 +308,7 @@ def test_scores_of_other_tools_are_compared_with_ours(run: Run, folder: Path) ->
 
 def test_scores_alone_are_enough(run: Run, folder: Path) -> None:
     record = found(run("compare", "--scores", wide(folder), f"bleurt={wide(folder, 'x.tsv')}", "-f", "json"))
-    assert [one["metric"] for one in record["metrics"]] == ["comet", "bleurt"]
+    assert [metric["metric"] for metric in record["metrics"]] == ["comet", "bleurt"]
     chosen = found(run("compare", "--scores", "comet.tsv:worse", "-f", "json"))
     assert ranked(chosen) == ["worse"]
 
@@ -329,7 +331,9 @@ def test_scores_that_do_not_align_are_refused(
 
 def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: Path) -> None:
     texts = ("compare", "base.txt", "same.txt", *CHRF, "--scores")
-    assert "no scores of system 'same' under comet; it has 'base', 'worse'" in refused(1, *texts, wide(folder))
+    assert "no scores of system 'same' for the metric 'comet', only of 'base', 'worse'" in refused(
+        1, *texts, wide(folder)
+    )
     write_lines(folder / "few.tsv", ["base\tsame", "0.5\t0.6"])
     assert "few.tsv has scores of 1 segments under few, but there are 40" in refused(1, *texts, "few.tsv")
     write_lines(folder / "long.csv", ["system,id,score", "base,1,.5", "same,1,.6", "same,2,.7"])
@@ -337,7 +341,9 @@ def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: 
 
 
 def test_verdicts_give_bradley_terry_strengths(run: Run, refused: Refusal, folder: Path) -> None:
-    rows = [f"{at},x,y,{'x' if at % 4 else 'y'}" for at in range(24)] + [f"{at},y,x,y" for at in range(6)]
+    rows = [f"{index},x,y,{'x' if index % 4 else 'y'}" for index in range(24)] + [
+        f"{index},y,x,y" for index in range(6)
+    ]
     write_lines(folder / "judge.csv", ["id,first,second,winner", *rows])
     (record,) = found(run("compare", "--scores", "judge.csv", "-f", "json"))["verdicts"]
     assert [(row["system"], row["wins"]) for row in record["systems"]] == [("x", 18), ("y", 12)]
@@ -529,7 +535,9 @@ def test_gate_stays_failed_when_the_reader_went_away(
 
 
 def test_a_report_has_verdicts_and_budgets_too(run: Run, folder: Path) -> None:
-    write_lines(folder / "judge.csv", ["id,first,second,winner", *(f"{at},x,y,x" for at in range(5)), "9,y,x,y"])
+    write_lines(
+        folder / "judge.csv", ["id,first,second,winner", *(f"{index},x,y,x" for index in range(5)), "9,y,x,y"]
+    )
     write_lines(folder / "cost.csv", ["system,GPU hours", "base,12", "worse,3"])
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--report", "out.html", "--scores", "judge.csv")
     assert run(*command, "--budget", "cost.csv").status == 0
@@ -697,9 +705,9 @@ def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> N
 
 
 def test_gate_that_cannot_run_is_reported_in_json(run: Run, folder: Path) -> None:
-    found = run("compare", "a.txt", "missing.txt", "--refs", "ref.txt", "--gate", "--format", "json")
-    assert found.status == 1
-    record = json.loads(found.out)["gate"]
+    result = run("compare", "a.txt", "missing.txt", "--refs", "ref.txt", "--gate", "--format", "json")
+    assert result.status == 1
+    record = json.loads(result.out)["gate"]
     assert record["result"] == "not-run"
     assert "missing.txt" in record["sentence"]
-    assert "missing.txt" in found.err
+    assert "missing.txt" in result.err

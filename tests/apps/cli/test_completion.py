@@ -92,12 +92,12 @@ class Terminal:
         assert self.process.stdout is not None
         self.process.stdin.write(text.encode())
         ends = time.monotonic() + 300
-        while (found := re.search(until, self.seen)) is None:
+        while (result := re.search(until, self.seen)) is None:
             assert time.monotonic() < ends, f"the shell did not answer: {self.seen!r}"
             if select.select([self.process.stdout], [], [], 0.2)[0]:
                 self.seen += self.process.stdout.read(65536).decode(errors="replace")
-        self.seen = self.seen[found.end() :]
-        return found[1].strip()
+        self.seen = self.seen[result.end() :]
+        return result[1].strip()
 
     def close(self) -> None:
         self.process.kill()

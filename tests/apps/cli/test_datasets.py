@@ -44,9 +44,9 @@ def test_check_recognises_by_the_files_and_fails_when_incomplete(run: Run, folde
         assert (result.status, result.err) == (1, "")
         assert f"bagel at {path}: NOT complete" in result.out
         assert "1 of 404" in result.out
-    (found,) = json.loads(run("data", "check", ".", "--format", "json").out)["checks"]
-    assert found["complete"] is False
-    assert found["files"] == [{"pattern": "bagel.jsonl", "expected": 1, "found": 1, "state": "different"}]
+    (actual,) = json.loads(run("data", "check", ".", "--format", "json").out)["checks"]
+    assert actual["complete"] is False
+    assert actual["files"] == [{"pattern": "bagel.jsonl", "expected": 1, "found": 1, "state": "different"}]
     forced = run("data", "check", ".", "--name", "paws")
     assert forced.status == 1
     assert "does not load" in forced.out

@@ -56,10 +56,10 @@ def test_lines_are_joined_to_documents(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.usefixtures("folder")
 def test_json_and_tsv(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("a.txt", "--refs", "r.txt", "--format", "json", "--segments") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["systems"]["a"]["features"]["freq"]["documents"] == [2.5, 2.0]
-    assert found["systems"]["a"]["features"]["freq"]["separation"]["hypothesis_higher"] == 0.5
-    assert found["references"]["freq"]["documents"] == [[2.0], [2.5]]
+    result = json.loads(capsys.readouterr().out)
+    assert result["systems"]["a"]["features"]["freq"]["documents"] == [2.5, 2.0]
+    assert result["systems"]["a"]["features"]["freq"]["separation"]["hypothesis_higher"] == 0.5
+    assert result["references"]["freq"]["documents"] == [[2.0], [2.5]]
     assert run("a.txt", "--format", "tsv", "--segments", "-d", "1") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("\t")[:4] == ["system", "document", "text", "freq"]

@@ -31,10 +31,10 @@ def files(folder: Path) -> Path:
 
 def test_lines_of_a_document_are_scored_as_one_text(run: Run, files: Path) -> None:
     command = ("score", "sys.txt", "--refs", "r1.txt", "r2.txt", "-m", "chrf", "-q", "--segments", "-f", "json")
-    (found,) = run(*command, "--document-ids", "docs.txt", "--unit", "document").scores
+    (result,) = run(*command, "--document-ids", "docs.txt", "--unit", "document").scores
     refs = list(zip(REFERENCE, SECOND_REFERENCE, strict=True))
     expected = nlgauge.score(nlgauge.join_documents(SYSTEM_A, IDS), nlgauge.join_documents(refs, IDS), metric="chrf")
-    assert [row["chrf"] for row in found["segments"]] == pytest.approx(expected.segments["chrf"].tolist())
+    assert [row["chrf"] for row in result["segments"]] == pytest.approx(expected.segments["chrf"].tolist())
     assert len(expected) == 3
     (plain,) = run(*command, "--unit", "segment").scores
     assert len(plain["segments"]) == 6
@@ -53,8 +53,8 @@ def test_documents_in_rows_of_jsonl(run: Run, files: Path) -> None:
 
 def test_sources_are_joined_too(run: Run, files: Path) -> None:
     command = ("score", "sys.txt", "--source", "r1.txt", "-m", "bertscore:against=source", "--model", "minilm", "-q")
-    (found,) = run(*command, "--document-ids", "docs.txt", "--unit", "document", "--segments", "-f", "json").scores
-    assert len(found["segments"]) == 3
+    (result,) = run(*command, "--document-ids", "docs.txt", "--unit", "document", "--segments", "-f", "json").scores
+    assert len(result["segments"]) == 3
 
 
 def test_joined_documents_are_compared(run: Run, files: Path) -> None:
@@ -82,7 +82,7 @@ def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
             "'few.txt' has 4 lines, but needs a document id for each of 6 segments; the file ends with document 'b'"
             in said
         )
-    assert "works only with --confidence or to --unit document" in refused(2, *score, "--document-ids", "docs.txt")
+    assert "works only with --confidence or --unit document" in refused(2, *score, "--document-ids", "docs.txt")
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
     compare = ("compare", "sys.txt", "other.txt", "--refs", "r1.txt", "-m", "chrf", "-q", "--unit", "document")
     assert "has 4 lines, but needs a document id" in refused(1, *compare, "--document-ids", "few.txt")
@@ -119,16 +119,16 @@ def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.Capt
         "100",
     ]
     command += ["--level", "document", "--agreement", "kendall"]
-    found = []
+    actual = []
     for more in (["--set", "document=doc"], ["--document-ids", f"{path}:doc"]):
         assert main([*command, *more]) == 0
         (result,) = json.loads(capsys.readouterr().out)["tables"]
-        found.append(result)
-    assert found[0] == found[1]
-    assert found[0]["level"] == "document"
-    assert found[0]["options"]["unit"] == "judged document"
-    assert "24 segments joined to 12 documents; score: the mean over segments" in found[0]["notes"]
-    by_metric = {row["metric"]: row["by_langpair"]["und"] for row in found[0]["metrics"]}
+        actual.append(result)
+    assert actual[0] == actual[1]
+    assert actual[0]["level"] == "document"
+    assert actual[0]["options"]["unit"] == "judged document"
+    assert "24 segments joined to 12 documents; score: the mean over segments" in actual[0]["notes"]
+    by_metric = {row["metric"]: row["by_langpair"]["und"] for row in actual[0]["metrics"]}
     assert by_metric["chrf"]["count"] == 12
     assert by_metric["chrf"]["value"] == pytest.approx(1)
     assert main(command) == 0

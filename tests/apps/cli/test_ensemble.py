@@ -17,10 +17,10 @@ def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
     check_schema("n.json")
     result = run("score", "a.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1,norms=n.json", "--format", "json")
     score = nlgauge.score(SYSTEM_A, REFERENCE, metric="ensemble:chrf+rouge1,norms=n.json")
-    (found,) = json.loads(result.out)["scores"]
-    assert found["score"] == score.system_score
-    assert "norms:file[" in found["signature"]
-    shown = run("signature", "show", found["signature"]).out
+    (actual,) = json.loads(result.out)["scores"]
+    assert actual["score"] == score.system_score
+    assert "norms:file[" in actual["signature"]
+    shown = run("signature", "show", actual["signature"]).out
     assert "2.stemmer" in shown
     compared = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "ensemble:chrf+rouge1,norms=n.json")
     assert (compared.status, "ensemble" in compared.out) == (0, True)

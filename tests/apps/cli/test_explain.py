@@ -16,17 +16,17 @@ PAIR = ("explain", "pair", "--hyp-text", "A cat sat on it.", "--ref-text", "The 
 def test_a_pair_is_explained_in_words(run: Run) -> None:
     result = run(*PAIR, "--metric", "moverscore")
     assert result.status == 0
-    found = nlgauge.explain_pair("A cat sat on it.", "The cat sat on a mat.", metric="moverscore")
-    assert result.out.startswith(found.sentence + "\n\nhypothesis: A cat sat on it (.)\n")
+    actual = nlgauge.explain_pair("A cat sat on it.", "The cat sat on a mat.", metric="moverscore")
+    assert result.out.startswith(actual.sentence + "\n\nhypothesis: A cat sat on it (.)\n")
     assert "note: idf gave a text no weight" in result.out
     assert "\x1b[" not in result.out
-    assert result.err == f"signature: {found.signature.short()}\n"
+    assert result.err == f"signature: {actual.signature.short()}\n"
 
 
 def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:
     result = run(*PAIR, "--format", "json", "--leave-one-out", "--side-by-side", "--shapley", "--component", "recall")
     record = json.loads(result.out)
-    found = nlgauge.explain_pair(
+    actual = nlgauge.explain_pair(
         "A cat sat on it.",
         "The cat sat on a mat.",
         leave_one_out=True,
@@ -34,7 +34,7 @@ def test_json_is_the_plain_form_of_the_explanation(run: Run) -> None:
         shapley=True,
         component="recall",
     )
-    assert record == {"nlgauge": nlgauge.__version__, **json.loads(json.dumps(found.to_dict()))}
+    assert record == {"nlgauge": nlgauge.__version__, **json.loads(json.dumps(actual.to_dict()))}
     assert result.err == ""
 
 
@@ -67,8 +67,8 @@ def test_unexplainable_metrics_are_refused(refused: Refusal) -> None:
         (("--samples", "30"), "--samples works only with --shapley"),
         (("--samples", "30", "--leave-one-out"), "--samples works only with --shapley"),
         (("--seed", "1"), "--seed works only with --shapley"),
-        (("--component", "recall"), "--component works only with --shapley or --leave-one-out"),
-        (("--side", "reference"), "--side works only with --shapley or --leave-one-out"),
+        (("--component", "recall"), "--component works only with --shapley, --leave-one-out or --lime"),
+        (("--side", "reference"), "--side works only with --shapley, --leave-one-out or --lime"),
         (("--side", "source", "--shapley"), "bertscore compares with the reference; use --side reference"),
         (("--source-text", "Eine Katze."), "--source-text is not used: bertscore compares with references; leave it"),
         (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not used: chrf"),
@@ -181,7 +181,10 @@ def test_missing_arguments_of_evaluate_are_named(refused: Refusal, folder: Path)
         (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit works only with --data NAME"),
         (("--data", "mqm-ted", "--lower-is-error"), "--lower-is-error works only with --scores FILE"),
         (("--data", "mqm-ted", "--samples", "9"), "--samples works only with --method shapley"),
-        (("--data", "mqm-ted", "--component", "f1"), "--component works only with --method leave-one-out or shapley"),
+        (
+            ("--data", "mqm-ted", "--component", "f1"),
+            "--component works only with --method leave-one-out, shapley or lime",
+        ),
         (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces works only with --method match"),
         (
             ("--data", "mqm-ted", "--at", ".", "--side", "source"),

@@ -29,7 +29,7 @@ def test_factors_of_a_table(run, scored):
     assert out.splitlines()[3].split()[0] == "comet"
     assert "rows: 40 of 40" in out
     plain = json.loads(run(*TABLE, "--factor", "lex", "sem", "--format", "json").out)
-    assert [one["factor"] for one in plain["surrogates"][0]["effects"]] == ["lex", "sem"]
+    assert [effect["factor"] for effect in plain["surrogates"][0]["effects"]] == ["lex", "sem"]
     lines = run(*TABLE, "--factor", "lex", "sem", "--format", "tsv").out.splitlines()
     assert [line.split("\t")[2] for line in lines] == ["factor", "lex", "sem"]
     assert r"\begin{tabular}{lrrr}" in run(*TABLE, "--factor", "lex", "sem", "--format", "latex").out
@@ -90,7 +90,7 @@ def test_corpus_sums_contributions_by_part_of_speech(run):
         "| by | group | words | of words | share | low | high | mean |\n|---|---|--:|--:|--:|--:|--:|--:|\n"
         in markdown
     )
-    assert {"NOUN", "VERB"} <= {one["group"] for one in plain["parts_of_speech"]}
+    assert {"NOUN", "VERB"} <= {part["group"] for part in plain["parts_of_speech"]}
 
 
 def test_released_scores_of_a_data_set(run, data_folder: Path):
@@ -100,5 +100,5 @@ def test_released_scores_of_a_data_set(run, data_folder: Path):
             "--factor", "SEM", "syn", "lex", "mor", "--format", "json", "--resamples", "100",
         ).out
     )  # fmt: skip
-    found = [round(one["coefficient"], 4) for one in plain["surrogates"][0]["effects"]]
-    assert found == [0.1239, 0.116, 0.6791, 0.0613]
+    result = [round(effect["coefficient"], 4) for effect in plain["surrogates"][0]["effects"]]
+    assert result == [0.1239, 0.116, 0.6791, 0.0613]

@@ -60,7 +60,7 @@ def cells(line: str) -> list[str]:
 
 def pipe_tables(text: str) -> list[PipeTable]:
     """The tables of a Markdown text; a line that is no row of one must not look like it."""
-    found = []
+    result = []
     for block in text.split("\n\n"):
         lines = block.strip("\n").split("\n")
         if not lines[0].startswith("|"):
@@ -70,8 +70,8 @@ def pipe_tables(text: str) -> list[PipeTable]:
         assert set(marks) <= {"---", "--:"}
         table = PipeTable(cells(lines[0]), [mark == "--:" for mark in marks], [cells(line) for line in lines[2:]])
         assert {len(row) for row in (table.header, table.right, *table.rows)} == {len(marks)}
-        found.append(table)
-    return found
+        result.append(table)
+    return result
 
 
 @pytest.fixture
@@ -98,12 +98,12 @@ def test_tables_are_pipe_tables(run: Run, name: str) -> None:
     tables = pipe_tables(done.out)
     assert tables
     for table in tables:
-        for at, right in enumerate(table.right):
-            numbers = [re.fullmatch(r"(\*\*)?(-|&lt;)?[\d.]*(\*\*)?", row[at]) is not None for row in table.rows]
+        for index, right in enumerate(table.right):
+            numbers = [re.fullmatch(r"(\*\*)?(-|&lt;)?[\d.]*(\*\*)?", row[index]) is not None for row in table.rows]
             assert all(numbers) or not right
     if column is not None:
-        (at, table) = next((one.header.index(column), one) for one in tables if column in one.header)
-        assert table.right[at]
+        (index, table) = next((item.header.index(column), item) for item in tables if column in item.header)
+        assert table.right[index]
         assert table.rows
 
 

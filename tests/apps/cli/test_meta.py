@@ -78,9 +78,9 @@ def test_invalid_commands_are_named(
 def test_the_best_layer(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "--quiet"]
     assert main(["study", "tune-layer", *options, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert len(found["layers"]) == 7
-    assert found["best"] == max(found["layers"], key=lambda row: row["average"])["layer"]
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["layers"]) == 7
+    assert result["best"] == max(result["layers"], key=lambda row: row["average"])["layer"]
 
 
 def test_scores_of_another_tool_are_rows_like_ours(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +97,7 @@ def test_scores_of_another_tool_are_rows_like_ours(own: Path, capsys: pytest.Cap
     assert main([*alone, "--metric", "chrf", "--lower-is-better", "judge"]) == 0
     (turned,) = json.loads(capsys.readouterr().out)["tables"]
     assert [row["metric"] for row in turned["metrics"]] == ["chrf", "judge"]
-    values = [next(row for row in one["metrics"] if row["metric"] == "judge")["average"] for one in (table, turned)]
+    values = [next(row for row in item["metrics"] if row["metric"] == "judge")["average"] for item in (table, turned)]
     assert values[0] == pytest.approx(-values[1])
     judge.write_text("\n".join(["system,segment,score", *rows[1:]]) + "\n")
     assert main(alone) == 1
@@ -130,9 +130,9 @@ def test_a_data_set_without_texts_shows_the_scores_that_it_has(
     ]
     assert main([*command, "--format", "json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["tables"]
-    found = {row["metric"]: row["average"] for row in result["metrics"]}
-    assert list(found) == ["JS_1", "ROUGE_1"], "neither sentinels nor a metric of ours"
-    assert found["ROUGE_1"] == pytest.approx(1)
+    actual = {row["metric"]: row["average"] for row in result["metrics"]}
+    assert list(actual) == ["JS_1", "ROUGE_1"], "neither sentinels nor a metric of ours"
+    assert actual["ROUGE_1"] == pytest.approx(1)
     assert main([*command, "--metric", "chrf"]) == 1
     assert "chrf needs references, and tac08-scores has none" in capsys.readouterr().err
 
@@ -143,8 +143,8 @@ def judged(tmp_path: Path) -> Path:
     rng = np.random.default_rng(4)
     lines = ["hypothesis\treference\tscore\tdoc\tfirst\tsecond"]
     for number in range(36):
-        human, one, other = rng.normal(size=3)
-        lines.append(f"a {number}\tb {number}\t{human:.3f}\td{number // 3}\t{human + one:.3f}\t{human + other:.3f}")
+        human, first, other = rng.normal(size=3)
+        lines.append(f"a {number}\tb {number}\t{human:.3f}\td{number // 3}\t{human + first:.3f}\t{human + other:.3f}")
     path = tmp_path / "judged.tsv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -154,17 +154,17 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     data = ["study", "meta", "--data", "custom", "--at", str(judged), "--set", "released=first,second", "-m", "chrf"]
     command = [*data, "--released", "first", "second", "--no-sentinels", "--resamples", "100", "-q", "-f", "json"]
     ids = f"{judged}:doc"
-    found = []
+    result = []
     for more in (["--set", "document=doc", "--documents"], ["--document-ids", ids], ["--set", "document=doc"], []):
         assert main([*command, *more]) == 0
-        found.append(json.loads(capsys.readouterr().out)["tables"])
-    assert found[0] == found[1]
-    assert found[2] == found[3], "a column is not asked for yet"
-    assert found[0][0]["options"]["unit"] == "document"
-    assert found[0][0]["notes"] == ["und: resampled by document (12 documents), not by judged output"]
-    assert found[3][0]["options"]["unit"] == "judged output"
-    low = [[row["by_langpair"]["und"]["low"] for row in tables[0]["metrics"]] for tables in (found[0], found[3])]
-    assert all(one != other for one, other in zip(*low, strict=True))
+        result.append(json.loads(capsys.readouterr().out)["tables"])
+    assert result[0] == result[1]
+    assert result[2] == result[3], "a column is not asked for yet"
+    assert result[0][0]["options"]["unit"] == "document"
+    assert result[0][0]["notes"] == ["und: resampled by document (12 documents), not by judged output"]
+    assert result[3][0]["options"]["unit"] == "judged output"
+    low = [[row["by_langpair"]["und"]["low"] for row in tables[0]["metrics"]] for tables in (result[0], result[3])]
+    assert all(first != other for first, other in zip(*low, strict=True))
     short = judged.parent / "short.txt"
     short.write_text("d1\nd2\n")
     for more, status, word in (

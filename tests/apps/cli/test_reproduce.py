@@ -49,10 +49,12 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
     assert list(described) == list(PAPER_TABLES)
     # What has no entry is in both lists, with its reason.
-    assert {one["reason"] for one in described.values()} == {None}
-    told = {one["printed"][0]: one["reason"] for one in listed if one["id"] is None}
+    assert {element["reason"] for element in described.values()} == {None}
+    told = {element["printed"][0]: element["reason"] for element in listed if element["id"] is None}
     assert told == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
-    assert {tuple(one) for one in listed} == {("id", "title", "source", "printed", "data", "models", "reason")}
+    assert {tuple(element) for element in listed} == {
+        ("id", "title", "source", "printed", "data", "models", "reason")
+    }
     assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
     assert described["repro-table3"]["printed"] == ["reproducibility study, Table 3"]
     assert described["moverscore-table1"]["printed"][:2] == ["MoverScore, Table 1", "MoverScore, Table 7"]
@@ -103,7 +105,7 @@ def test_rankings_on_frames(run: Run, folder: Path) -> None:
     command = ("study", "reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
     second, half = (json.loads(run(*command, "--ties", ties).out) for ties in ("second", "half"))
     assert second["rows"][1]["reason"] == "8 of 296 setups"
-    cells = [found["rows"][1]["cells"]["disagree"]["ours"] for found in (second, half)]
+    cells = [result["rows"][1]["cells"]["disagree"]["ours"] for result in (second, half)]
     assert cells[0] != cells[1]
     assert half["options"]["ties"] == "half"
     assert (
@@ -131,7 +133,7 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written == json.loads(run(*command, "--format", "json").out)
-    rows = {one["name"]: one for one in written["rows"]}
+    rows = {row["name"]: row for row in written["rows"]}
     cell = rows["ROUGE-L"]["cells"]["bagel inf"]
     assert cell["published"] == 0.202
     assert cell["difference"] == pytest.approx(cell["ours"] - 0.202)
@@ -139,8 +141,8 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert rows["ROUGE-L"]["signatures"]["bagel inf"].startswith("rougel|")
     assert rows["BERTSCORE-F1"]["reason"] == "not computed: --model none"
     assert f"{cell['ours']:.3f}" in text.out
-    tsv = [one for one in run(*command, "--format", "tsv").rows if one["metric"] == "ROUGE-L"]
-    assert [one["value"] for one in tsv] == ["published", "ours", "difference"]
+    tsv = [row for row in run(*command, "--format", "tsv").rows if row["metric"] == "ROUGE-L"]
+    assert [item["value"] for item in tsv] == ["published", "ours", "difference"]
     assert tsv[1]["bagel inf"] == f"{cell['ours']:.3f}"
     assert r"\begin{tabular}" in run(*command, "--format", "latex").out
     assert "| ROUGE-L | published |" in run(*command, "--format", "markdown").out
@@ -175,9 +177,9 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     limits = ("--at", ".", "--data", "wmt17", "--levels", "segment", "--langpairs", "cs-en", "-q")
     result = run("study", "reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
     assert (result.status, result.err) == (0, "")
-    found = json.loads(result.out)
-    assert found["id"] == "repro-figure2"
-    assert {row["name"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
+    actual = json.loads(result.out)
+    assert actual["id"] == "repro-figure2"
+    assert {row["name"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in actual["rows"]} == {
         "Mover-1 RD(dis,ori)": False,
         "Mover-1 RD(dis,pr)": False,
     }
@@ -185,3 +187,37 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     assert (folder / "s").stat().st_size > 100
     assert "repro-table2 has no figure" in refused(2, "study", "reproduce", "table2", "--plot", "f.png")
     assert "repro-table2 is not a sensitivity study" in refused(2, "study", "reproduce", "table2", "--state", "s")
+
+
+def test_all_tables_are_written_by_the_extension_of_the_output(run: Run, folder: Path) -> None:
+    write_frames(folder)
+    chosen = ("study", "reproduce", "--all", "--tables", "bt-figure2", "bertscore-table5", "--at", ".")
+    result = run(*chosen, "-o", "page.md", "--state-folder", "finished")
+    assert result.status == 0
+    assert "2 of 2: bertscore-table5: not run: outputs of the 12 systems" in result.err
+    assert "nlgauge: 1 of 2 tables run, 63 cells computed: 63 not printed" in result.err
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    assert "| row | column | printed | ours | difference | why |" in page
+    again = run(*chosen, "-o", "page.html", "--state-folder", "finished", "-q")
+    assert (again.status, again.err) == (0, "")
+    assert (folder / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    run(*chosen, "-o", "page.json", "--state-folder", "finished", "-q")
+    record = json.loads((folder / "page.json").read_text(encoding="utf-8"))
+    assert record["format"] == "nlgauge-reproduced-tables-1"
+    assert record["totals"]["run"] == 1
+    assert {path.name for path in (folder / "finished").iterdir()} == {"bt-figure2.json", "bertscore-table5.json"}
+
+
+def test_no_table_that_can_be_run_is_status_1(run: Run, folder: Path) -> None:
+    result = run("study", "reproduce", "--all", "--tables", "bertscore-table5", "--at", ".", "-q")
+    assert result.status == 1
+    assert "Not run: 1 table" in result.out
+
+
+def test_options_of_one_table_are_refused_with_all(refused: Refusal, folder: Path) -> None:
+    assert "--all does not accept --rows; leave it out" in refused(2, "study", "reproduce", "--all", "--rows", "x")
+    assert "--all does not accept table3, --ties" in refused(
+        2, "study", "reproduce", "table3", "--all", "--ties", "half"
+    )
+    assert "name a table, or use 'list' or --all" in refused(2, "study", "reproduce")
+    assert "--minutes works only with --all" in refused(2, "study", "reproduce", "table3", "--minutes", "1")

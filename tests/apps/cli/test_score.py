@@ -178,7 +178,7 @@ def test_verbose_and_quiet_exclude_each_other(refused: Refusal) -> None:
 def test_progress_without_a_terminal_is_a_plain_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlgauge.io.progress.INTERVAL", 0.0)
     command = ("score", "a.txt", "--refs", "ref.txt", "--metric", "chrf")
-    assert run(*command).err.endswith("nlgauge: scoring chrf 6 of 6 segments (100 %), about 0 s left\n")
+    assert run(*command).err.endswith("nlgauge: scoring chrf 6 of 6 segments (index 100 %), about 0 s left\n")
     assert run(*command, "--quiet").err == ""
 
 
@@ -439,8 +439,8 @@ def test_latex_is_a_tabular_with_the_signature_as_a_comment(run: Run, folder: Pa
 
 def interval(run: Run, *options: str, system: str = "a.txt", refs: str = "ref.txt") -> dict[str, Any]:
     (record,) = run("score", system, "--refs", refs, "--format", "json", "--confidence", *options).scores
-    found: dict[str, Any] = record["interval"]
-    return found
+    result: dict[str, Any] = record["interval"]
+    return result
 
 
 @pytest.fixture
@@ -468,9 +468,9 @@ def test_the_interval_is_as_asked(run: Run, many: dict[str, str]) -> None:
 
 
 def test_the_interval_of_few_segments_draws_nothing(run: Run) -> None:
-    found = interval(run)
-    assert (found["method"], found["n"], found["resamples"]) == ("t", 6, 0)
-    assert (found["low"], found["high"]) == (interval(run, "--seed", "1")["low"], found["high"])
+    result = interval(run)
+    assert (result["method"], result["n"], result["resamples"]) == ("t", 6, 0)
+    assert (result["low"], result["high"]) == (interval(run, "--seed", "1")["low"], result["high"])
 
 
 def test_the_interval_in_text_and_tsv(run: Run) -> None:
@@ -601,10 +601,10 @@ def test_a_text_over_the_limit(refused: Refusal, run: Run, folder: Path) -> None
 
 def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
-    found = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
-    (record,) = found.scores
+    result = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
+    (record,) = result.scores
     assert (
-        "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in found.err
+        "1 segment (line 6): longer than 512 tokens, read in windows of 512 tokens with a stride of 255" in result.err
     )
     assert "|window:512|stride:255|" in record["signature"]
     assert record["counts"] == {"truncated": 0, "empty": 0, "zero_weight": 0, "windows": 1}
@@ -936,4 +936,4 @@ def test_segments_of_a_column_keep_their_number(run: Run, folder: Path) -> None:
     """Rows of a table are not lines: a quoted cell may have several."""
     write_lines(folder / "gap.tsv", ["hyp\tref", "a cat\ta cat", "\ta dog"])
     result = run("score", "gap.tsv:hyp", "--refs", "gap.tsv:ref", "-m", "chrf")
-    assert result.err.startswith("nlgauge: warning: 1 segment (1): empty hypothesis or reference")
+    assert result.err.startswith("nlgauge: warning: 1 segment (index 1): empty hypothesis or reference")

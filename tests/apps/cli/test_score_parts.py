@@ -36,8 +36,8 @@ def test_parts_and_their_summary(run: Run, table: str) -> None:
     assert run("score", "--merge", "parts", "-o", "summary.json").status == 0
     summary = json.loads(Path("summary.json").read_text(encoding="utf-8"))
     expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=["chrf", "bleu"])
-    assert [one["score"] for one in summary["scores"]] == [score.system_score for score in expected]
-    assert [one["signature"] for one in summary["scores"]] == [str(score.signature) for score in expected]
+    assert [item["score"] for item in summary["scores"]] == [score.system_score for score in expected]
+    assert [item["signature"] for item in summary["scores"]] == [str(score.signature) for score in expected]
     assert (summary["rows"], summary["scored"], summary["errors"]) == (6, 6, 0)
 
 
@@ -49,7 +49,7 @@ def test_a_merge_is_a_table_or_a_file_for_compare(run: Run, table: str) -> None:
     run("score", "--merge", "parts", "--segments", "-o", "run.json")
     expected = nlgauge.score_systems({"a": SYSTEM_A, "b": SYSTEM_B}, REFERENCE, metric=["chrf"])
     loaded = nlgauge.load_scores("run.json")
-    assert [one.to_dict() for one in loaded] == [one.to_dict() for one in expected]
+    assert [item.to_dict() for item in loaded] == [item.to_dict() for item in expected]
     run("score", "--merge", "parts", "--confidence", "-o", "summary.json")
     summary = json.loads(Path("summary.json").read_text(encoding="utf-8"))
     assert summary["scores"][0]["interval"]["n"] == 6

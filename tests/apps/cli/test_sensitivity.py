@@ -26,12 +26,12 @@ def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
     """Right content words in telegram style beside right function words around a wrong one."""
     things, places = ["cat", "dog", "teacher", "engine"], ["garden", "school", "bridge", "forest"]
     pairs = list(zip(things, places, strict=True))
-    write_lines(folder / "terse.txt", [f"{one} {other} town" for one, other in pairs])
+    write_lines(folder / "terse.txt", [f"{first} {other} town" for first, other in pairs])
     others = places[2:] + places[:2]
     write_lines(
         folder / "fluent.txt", [f"the {t} is in the {p} of the moon" for t, p in zip(things, others, strict=True)]
     )
-    write_lines(folder / "right.txt", [f"the {one} is in the {other} of the town" for one, other in pairs])
+    write_lines(folder / "right.txt", [f"the {first} is in the {other} of the town" for first, other in pairs])
     write_lines(folder / "stop.txt", ["the", "is", "in", "of"])
     write_lines(folder / "mine.toml", ['metric = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
     systems = ("study", "sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
@@ -48,13 +48,13 @@ def test_json_is_the_same_again_and_with_a_state_and_a_cache(run: Run, folder: P
     record = json.loads(first.out)
     assert record["study"] == "idf"
     assert record["agreement"] is None
-    assert {one["sweep"] for one in record["movements"]} == {"idf", "idf-random"}
+    assert {movement["sweep"] for movement in record["movements"]} == {"idf", "idf-random"}
     moved = record["movements"][0]
     assert moved["settings"] == ["original", "none"]
     assert set(moved["groups"]) == {"a", "b"}
     before, after = moved["groups"]["a"]["values"]
     assert moved["groups"]["a"]["rd"][1] == pytest.approx(100 * (after - before) / before)
-    assert all("moverscore|" in one["signatures"]["en"] for one in record["settings"][:2])
+    assert all("moverscore|" in setting["signatures"]["en"] for setting in record["settings"][:2])
     for _ in range(2):
         assert run(*command, "--state", "study.state", "--cache", "vectors").out == first.out
     assert (folder / "study.state").exists()
@@ -135,7 +135,7 @@ def test_what_the_settings_start_from_is_signed(run: Run) -> None:
 def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
     command = (*FILES, "--preset", "punctuation", "--metric", "moverscore")
     lines = len((folder / "ref.txt").read_text().splitlines())
-    write_lines(folder / "docs.txt", [f"d{at // 2}" for at in range(lines)])
+    write_lines(folder / "docs.txt", [f"d{index // 2}" for index in range(lines)])
     record = json.loads(run(*command, "--document-ids", "docs.txt", "-f", "json").out)
     assert record["options"]["documents"] is True
     assert f"flips are tested by permuting whole documents, not segments: {-(-lines // 2)} (en)" in record["notes"]
@@ -148,7 +148,10 @@ def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
 
 def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
     texts = ["The ferry, late.", "Bread!", "A storm came.", "She wrote letters."]
-    rows = [f"{texts[at % 4]}\t{texts[at // 2 % 4]}\t{at}\t{at // 2}\ts{at % 2}\td{at // 4}" for at in range(12)]
+    rows = [
+        f"{texts[index % 4]}\t{texts[index // 2 % 4]}\t{index}\t{index // 2}\ts{index % 2}\td{index // 4}"
+        for index in range(12)
+    ]
     write_lines(folder / "own.tsv", ["hypothesis\treference\tscore\tsegment\tsystem\tdoc", *rows])
     data = ("--data", "custom", "--at", "own.tsv", "--set", "system=system", "segment=segment")
     command = ("study", "sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")

@@ -19,10 +19,10 @@ KEY = "a-key-that-is-long-enough"
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """Settings that a service would have been started with."""
-    found: list[Settings] = []
-    monkeypatch.setattr(server, "serve", lambda settings, on_start: found.append(settings))
+    result: list[Settings] = []
+    monkeypatch.setattr(server, "serve", lambda settings, on_start: result.append(settings))
     monkeypatch.delenv("NLGAUGE_API_KEY", raising=False)
-    return found
+    return result
 
 
 def test_defaults(served: list[Settings]) -> None:
@@ -35,11 +35,11 @@ def test_flags_become_settings(served: list[Settings], tmp_path: Path, monkeypat
     monkeypatch.setenv("NLGAUGE_API_KEY", KEY)
     flags = f"--host 0.0.0.0 --port 9000 --data {tmp_path} --key-file {tmp_path / 'keys'} --models minilm muse"
     assert main(["serve", *flags.split(), "--preload", "--max-texts", "5", "--keep-days", "0.5"]) == 0
-    (found,) = served
-    assert (found.host, found.port, found.folder, found.models) == ("0.0.0.0", 9000, tmp_path, ("minilm", "muse"))
-    assert found.keys == (KEY, f"{KEY}-1", f"{KEY}-2")
-    assert found.preload == ()
-    assert (found.limits.texts, found.limits.keep_days) == (5, 0.5)
+    (result,) = served
+    assert (result.host, result.port, result.folder, result.models) == ("0.0.0.0", 9000, tmp_path, ("minilm", "muse"))
+    assert result.keys == (KEY, f"{KEY}-1", f"{KEY}-2")
+    assert result.preload == ()
+    assert (result.limits.texts, result.limits.keep_days) == (5, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -149,12 +149,12 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
     rows, expected = ["system\tpair\tseg\tsource\thypothesis\tscore"], {}
     for pair, systems in pairs.items():
         for name, texts in zip("ab", systems, strict=True):
-            for at, text in enumerate(texts):
-                score = human[at] if name == "a" else human[-at]
-                rows.append(f"{name}\t{pair}\t{at}\t{sources[pair][at]}\t{text}\t{score}")
+            for index, text in enumerate(texts):
+                score = human[index] if name == "a" else human[-index]
+                rows.append(f"{name}\t{pair}\t{index}\t{sources[pair][index]}\t{text}\t{score}")
         hyps = [*systems[0], *systems[1]]
         values = nlgauge.score(hyps, sources=sources[pair] * 2, metric="sentsim").segments["sentsim"]
-        expected[pair] = pearsonr(values, human + [human[-at] for at in range(6)])[0]
+        expected[pair] = pearsonr(values, human + [human[-index] for index in range(6)])[0]
     write_lines(folder / "own.tsv", rows)
     columns = ("references=", "source=source", "system=system", "segment=seg", "langpair=pair")
     data = ("--data", "custom", "--at", "own.tsv", "--set", *columns)
@@ -174,7 +174,7 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
     assert result.status == 0, result.err
     (table,) = json.loads(result.out)["tables"]
     (row,) = table["metrics"]
-    assert {pair: found["value"] for pair, found in row["by_langpair"].items()} == pytest.approx(expected)
+    assert {pair: actual["value"] for pair, actual in row["by_langpair"].items()} == pytest.approx(expected)
     assert "|bounds:corpus|" in row["signatures"]["de-en"]
 
 

@@ -19,7 +19,7 @@ def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
     record = json.loads(result.out)
     expected = stress(SYSTEM_A, metric=["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a").to_dict()
     assert {key: record[key] for key in expected} == expected
-    assert [one["metric"] for one in record["metrics"]] == ["chrf", "rouge1"]
+    assert [metric["metric"] for metric in record["metrics"]] == ["chrf", "rouge1"]
 
 
 def test_only_some_perturbations_against_references(run: Run) -> None:

@@ -39,7 +39,9 @@ class Cluster:
             return process == self.head
 
         return [
-            one for one, (_, command) in parents.items() if command.startswith("ray::_Actor.run") and descends(one)
+            value
+            for value, (_, command) in parents.items()
+            if command.startswith("ray::_Actor.run") and descends(value)
         ]
 
 
@@ -87,9 +89,9 @@ def _processes() -> Iterator[tuple[int, int, str]]:
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        port: int = first.getsockname()[1]
         return port
 
 

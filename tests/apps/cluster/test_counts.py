@@ -35,8 +35,8 @@ def score(folder: Path) -> None:
 
 
 def frozen_file(folder: Path) -> Path:
-    (found,) = (folder / "parts").glob("frozen-*")
-    return found
+    (result,) = (folder / "parts").glob("frozen-*")
+    return result
 
 
 def test_json_files_of_a_run_match_their_schema(tmp_path: Path) -> None:

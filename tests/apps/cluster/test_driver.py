@@ -64,7 +64,7 @@ def test_shards_of_any_size_give_what_one_call_gives(tmp_path: Path, rows: int, 
 def test_a_number_of_references_that_varies_is_that_of_the_whole_table(tmp_path: Path) -> None:
     corpus = small_corpus(6)
     columns = corpus_rows(corpus)
-    columns["ref"] = [[group[0]] if at else [group[0], "another"] for at, group in enumerate(corpus.references)]
+    columns["ref"] = [[group[0]] if index else [group[0], "another"] for index, group in enumerate(corpus.references)]
     parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
     metrics = ["bertscore:model=hash,layer=1,unknown=score", "chrf"]
     run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics, shard_rows=1)
@@ -290,24 +290,26 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_a_sample_from_all_over_the_table_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "SAMPLE_PAIRS", 40)
-    rows = [{"hyp": None if at % 10 == 9 else f"text {at}", "ref": f"reference {at}"} for at in range(1000)]
-    found = many.dry_run(write(tmp_path / "t.jsonl", rows), metric="chrf", shard_rows=10, price=3.6)
-    assert (found.rows, found.pairs, found.shards) == (1000, 1000, 100)
-    assert found.sampled + found.errors == 40
-    assert found.errors == 0  # the two first rows of twenty shards
-    one, ten, hundred = found.estimates
-    assert [one.workers for one in found.estimates] == [1, 10, 100]
-    assert one.seconds == pytest.approx(found.startup + 1000 / found.rate)
-    assert hundred.seconds < ten.seconds < one.seconds
-    assert one.cost == pytest.approx(one.seconds / 3600 * 3.6)
-    assert hundred.gigabytes == pytest.approx(100 * found.gigabytes)
+    rows = [
+        {"hyp": None if index % 10 == 9 else f"text {index}", "ref": f"reference {index}"} for index in range(1000)
+    ]
+    result = many.dry_run(write(tmp_path / "t.jsonl", rows), metric="chrf", shard_rows=10, price=3.6)
+    assert (result.rows, result.pairs, result.shards) == (1000, 1000, 100)
+    assert result.sampled + result.errors == 40
+    assert result.errors == 0  # the two first rows of twenty shards
+    first, ten, hundred = result.estimates
+    assert [estimate.workers for estimate in result.estimates] == [1, 10, 100]
+    assert first.seconds == pytest.approx(result.startup + 1000 / result.rate)
+    assert hundred.seconds < ten.seconds < first.seconds
+    assert first.cost == pytest.approx(first.seconds / 3600 * 3.6)
+    assert hundred.gigabytes == pytest.approx(100 * result.gigabytes)
     assert list(tmp_path.iterdir()) == [tmp_path / "t.jsonl"]
 
 
 def test_recipes_of_two_passes_can_be_predicted(tmp_path: Path) -> None:
-    rows = [{"hyp": f"the cat sat {at}", "ref": f"a cat sat {at}"} for at in range(6)]
-    found = many.dry_run(write(tmp_path / "t.jsonl", rows), metric="bertscore:idf=refs")
-    assert found.sampled == 6
+    rows = [{"hyp": f"the cat sat {index}", "ref": f"a cat sat {index}"} for index in range(6)]
+    result = many.dry_run(write(tmp_path / "t.jsonl", rows), metric="bertscore:idf=refs")
+    assert result.sampled == 6
 
 
 def test_prediction_errors(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_shard_comes_back_behind_the_others_and_is_given_up_after_three_tries(
             tasks.settle(shard.number, report(shard.number), workers=1)
     assert order == [0, 1, 2, 0, 0]
     assert tasks.failed == {0: "try 3"}
-    assert [one.shard for one in tasks.reports] == [1, 2]
+    assert [item.shard for item in tasks.reports] == [1, 2]
 
 
 def test_queue_is_not_empty_while_tasks_run() -> None:
@@ -179,7 +179,7 @@ if __name__ == "__main__":
 
 def children(process: int) -> list[int]:
     """Worker processes of a driver."""
-    found = []
+    result = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -187,8 +187,8 @@ def children(process: int) -> list[int]:
         except OSError:
             continue
         if int(fields[1]) == process and b"spawn_main" in command:
-            found.append(int(folder.name))
-    return found
+            result.append(int(folder.name))
+    return result
 
 
 def wait_for_parts(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
@@ -255,7 +255,7 @@ class FakeRay:
 
     def wait(self, references: list[int], **_: Any) -> tuple[list[int], list[int]]:
         first = min(references)
-        return [first], [one for one in references if one != first]
+        return [first], [reference for reference in references if reference != first]
 
     def get(self, reference: int) -> Any:
         answer = self.answers[reference]

@@ -89,8 +89,8 @@ def test_a_flipped_bit_is_detected_or_harmless(tmp_path: Path) -> None:
     path = tmp_path / "part.parquet"
     part, noticed = made(path), 0
     data = path.read_bytes()
-    for at in range(0, len(data), 17):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    for index in range(0, len(data), 17):
+        path.write_bytes(data[:index] + bytes([data[index] ^ 1]) + data[index + 1 :])
         try:
             again = read_part(path)
         except InputError:
@@ -160,5 +160,5 @@ def test_a_shard_none_of_whose_rows_could_be_scored(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     many.score(path, tmp_path / "parts", metric="chrf", shard_rows=1)
     merged = many.merge(tmp_path / "parts")
-    assert [(one.row, one.id) for one in merged.errors] == [(0, "0")]
+    assert [(error.row, error.id) for error in merged.errors] == [(0, "0")]
     assert len(merged.scores[0]) == 1

@@ -34,8 +34,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster(2) as found:
-        yield found
+    with running_cluster(2) as result:
+        yield result
 
 
 def command(folder: Path, address: str, *more: str) -> list[str]:
@@ -81,14 +81,14 @@ def test_an_actor_and_then_the_driver_are_killed_and_nothing_is_lost(cluster: Cl
 
 def test_rows_that_cannot_be_scored(cluster: Cluster, tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet")
-    texts = [None if at in {1, 7} else text for at, text in enumerate(corpus.systems["fluent"])]
+    texts = [None if index in {1, 7} else text for index, text in enumerate(corpus.systems["fluent"])]
     corpus_table(tmp_path / "pairs.parquet", fluent=texts)
     words = command(tmp_path, cluster.client, "--columns", "hyp=fluent,ref=ref", "-m", "chrf", "--shard-rows", "2")
     subprocess.run(words, check=True, env=cluster.environment)
     merged = many.merge(tmp_path / "parts")
-    left = [at for at in range(10) if at not in {1, 7}]
-    alone = nlgauge.score([texts[at] or "" for at in left], [corpus.references[at] for at in left], metric="chrf")
-    assert [one.row for one in merged.errors] == [1, 7]
+    left = [index for index in range(10) if index not in {1, 7}]
+    alone = nlgauge.score([texts[row] or "" for row in left], [corpus.references[row] for row in left], metric="chrf")
+    assert [error.row for error in merged.errors] == [1, 7]
     assert merged.scores[0].system_score == alone.system_score
     strict = subprocess.run(
         [*words[:-1], "4", "--strict", "--parts", str(tmp_path / "strict")],

@@ -22,40 +22,40 @@ def on_logical_workers(*words: str) -> dict[str, Any]:
         )
     # Ray warns on stdout too, at times after the result.
     (line,) = [line for line in made.stdout.splitlines() if line.startswith(b"{")]
-    found: dict[str, Any] = json.loads(line)
-    return found
+    result: dict[str, Any] = json.loads(line)
+    return result
 
 
 @pytest.mark.long
 def test_64_logical_workers_are_hardly_kept_waiting() -> None:
-    found = on_logical_workers()
-    assert (found["shards"], found["failed"]) == (1280, 0)
-    assert found["efficiency"] >= 0.95
+    result = on_logical_workers()
+    assert (result["shards"], result["failed"]) == (1280, 0)
+    assert result["efficiency"] >= 0.95
 
 
 @pytest.mark.long
 def test_64_logical_workers_of_which_a_tenth_is_killed() -> None:
-    found = on_logical_workers("--kill", "0.1")
-    assert (found["shards"], found["failed"], found["killed"]) == (1280, 0, 6)
-    assert found["efficiency"] >= 0.85
+    result = on_logical_workers("--kill", "0.1")
+    assert (result["shards"], result["failed"], result["killed"]) == (1280, 0, 6)
+    assert result["efficiency"] >= 0.85
 
 
 def test_one_simulated_worker_takes_the_time_of_all_shards() -> None:
     # 100 shards of 10 s, 1 s beside each; the driver takes in the last report too.
     quiet = SimulatedCluster(1, rate=100, spread=0, overhead=1, driver=0.5, startup=7, launch=0)
-    found = simulate(quiet, 100_000, 1000)
-    assert found.seconds == pytest.approx(7 + 100 * (10 + 1 + 0.5) + 0.5)
-    assert found.efficiency == pytest.approx(1000 / (100 * 11.5 + 0.5))
-    assert found.lost == 0
+    result = simulate(quiet, 100_000, 1000)
+    assert result.seconds == pytest.approx(7 + 100 * (10 + 1 + 0.5) + 0.5)
+    assert result.efficiency == pytest.approx(1000 / (100 * 11.5 + 0.5))
+    assert result.lost == 0
 
 
 def test_the_driver_is_the_limit_when_reports_arrive_faster_than_it_reads_them() -> None:
-    found = [simulate(SimulatedCluster(workers, driver=0.01, spread=0), 2_000_000, 100) for workers in (10, 1000)]
-    assert found[0].efficiency > 0.9
+    result = [simulate(SimulatedCluster(workers, driver=0.01, spread=0), 2_000_000, 100) for workers in (10, 1000)]
+    assert result[0].efficiency > 0.9
     # 20,000 shards of 10 ms each are 200 s of the driver alone, whatever the workers do.
-    assert found[1].seconds >= 200
-    assert found[1].driver > 0.9
-    assert found[1].efficiency < 0.1
+    assert result[1].seconds >= 200
+    assert result[1].driver > 0.9
+    assert result[1].efficiency < 0.1
 
 
 def test_simulated_deaths_cost_the_running_shards() -> None:

@@ -74,9 +74,9 @@ def test_rows_can_have_different_numbers_of_references() -> None:
     ],
 )
 def test_reasons_why_a_row_cannot_be_scored(row: Any, reason: str) -> None:
-    found = Columns(("hyp",), ("one", "more"), None, "id").texts(row)
-    assert isinstance(found, Unreadable)
-    assert reason in found
+    result = Columns(("hyp",), ("one", "more"), None, "id").texts(row)
+    assert isinstance(result, Unreadable)
+    assert reason in result
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def planned(path: Path, rows: list[dict[str, Any]], columns: Columns = COLUMNS, 
 
 
 def numbered(count: int, length: int = 4) -> list[dict[str, Any]]:
-    return [{"id": at, "hyp": "h" * length, "ref": "r"} for at in range(count)]
+    return [{"id": index, "hyp": "h" * length, "ref": "r"} for index in range(count)]
 
 
 def test_shards_cover_all_rows_once(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_shards_are_neither_small_nor_large(rows: int, systems: int, size: int) 
 
 
 def test_the_longest_shards_come_first_and_are_dealt_out_to_jobs(tmp_path: Path) -> None:
-    rows = [row for at in range(6) for row in numbered(1, length=[5, 50, 7, 90, 30, 1][at])]
-    for at, row in enumerate(rows):
-        row["id"] = at
+    rows = [row for index in range(6) for row in numbered(1, length=[5, 50, 7, 90, 30, 1][index])]
+    for index, row in enumerate(rows):
+        row["id"] = index
     plan = planned(tmp_path / "t.jsonl", rows, shard_rows=1)
     assert [shard.number for shard in plan.longest_first] == [3, 1, 4, 2, 0, 5]
     assert [Shard(job, 2).shard_numbers(plan) for job in (1, 2)] == [{3, 4, 0}, {1, 2, 5}]
@@ -159,8 +159,8 @@ def test_id_digest_separates_ids() -> None:
     digests = []
     for ids in (["a", "bc"], ["ab", "c"], ["abc"]):
         digest = IdDigest()
-        for one in ids:
-            digest.add(one)
+        for token_id in ids:
+            digest.add(token_id)
         digests.append(digest.hexdigest())
     assert len(set(digests)) == 3
 

@@ -34,9 +34,11 @@ def poisoned(path: Path) -> tuple[list[int], nlgauge.Score]:
     columns["fluent"][5], columns["ref"][5] = " ", [""]  # both sides empty
     columns["ref"][9] = []  # no reference
     parquet.write_table(arrow.table(columns), path)
-    left = [at for at in range(12) if at not in {2, 5, 9}]
+    left = [index for index in range(12) if index not in {2, 5, 9}]
     metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
-    alone = nlgauge.score([columns["fluent"][at] for at in left], [columns["ref"][at] for at in left], metric=metric)
+    alone = nlgauge.score(
+        [columns["fluent"][row] for row in left], [columns["ref"][row] for row in left], metric=metric
+    )
     return [2, 5, 9], alone
 
 
@@ -47,8 +49,8 @@ def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, row
     done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM, shard_rows=rows)
     merged = many.merge(tmp_path / "parts")
     assert done.errors == len(merged.errors) == 3
-    assert [(one.row, one.id) for one in merged.errors] == [(at, f"row-{at}") for at in bad]
-    reasons = [one.error for one in merged.errors]
+    assert [(error.row, error.id) for error in merged.errors] == [(index, f"row-{index}") for index in bad]
+    reasons = [error.error for error in merged.errors]
     assert "expected a text, got None" in reasons[0]
     assert "both empty" in reasons[1]
     assert "no reference" in reasons[2]
@@ -57,8 +59,8 @@ def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, row
     assert score.signature.recipe == alone.signature.recipe
     assert score.f1.tolist() == alone.f1.tolist()
     stored = parquet.read_table(sorted((tmp_path / "parts").glob("part-*"))).to_pydict()
-    assert [at for at, value in enumerate(stored["bertscore/f1"]) if value is None] == bad
-    assert [at for at, text in enumerate(stored["error"]) if text is not None] == bad
+    assert [index for index, value in enumerate(stored["bertscore/f1"]) if value is None] == bad
+    assert [index for index, text in enumerate(stored["error"]) if text is not None] == bad
 
 
 def test_strict_ends_at_the_first_failed_row(tmp_path: Path) -> None:
@@ -77,12 +79,12 @@ def test_neighbours_of_a_row_that_cannot_be_scored_depend_on_it(tmp_path: Path) 
 
 def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet")
-    columns = corpus_rows(corpus) | {"fluent": ["the cat " * 100 if at == 3 else "the cat" for at in range(10)]}
+    columns = corpus_rows(corpus) | {"fluent": ["the cat " * 100 if index == 3 else "the cat" for index in range(10)]}
     parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
     metric = "bertscore:model=hash,layer=1,unknown=score"
     run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metric, columns=ONE_SYSTEM, long="error")
     merged = many.merge(tmp_path / "parts")
-    assert [one.row for one in merged.errors] == [3]
+    assert [error.row for error in merged.errors] == [3]
     assert "over the limit of 64" in merged.errors[0].error
 
 
@@ -100,7 +102,7 @@ def test_a_text_that_breaks_a_metric_fails_one_row_and_a_broken_metric_fails_the
         return real(self, hypotheses, *rest)
 
     monkeypatch.setattr(ChrF, "score_texts", breaking)
-    texts = ["odd" if 20 - at <= odd else "a text" for at in range(20)]
+    texts = ["odd" if 20 - index <= odd else "a text" for index in range(20)]
     corpus_table(tmp_path / "pairs.parquet", 20, fluent=texts)
     done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metric="chrf", columns=ONE_SYSTEM, shard_rows=100)
     if odd == 1 and error is RuntimeError:

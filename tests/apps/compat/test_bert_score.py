@@ -86,7 +86,9 @@ def test_a_scorer_counts_idf_on_its_own_sentences() -> None:
     tokenizer = load_encoder("minilm").tokenizer
     ids = [set(tokens.ids.tolist()) for tokens in tokenizer.encode(sentences)]
     weights: defaultdict[int, float] = defaultdict(lambda: math.log(4))
-    weights.update({i: math.log(4 / (sum(i in one for one in ids) + 1)) for one in ids for i in one})
+    weights.update(
+        {i: math.log(4 / (sum(i in token_id for token_id in ids) + 1)) for token_id in ids for i in token_id}
+    )
     (_, _, by_dictionary), other = score(CANDS, REFS, "minilm", idf=weights, return_hash=True)
     np.testing.assert_array_equal(np.asarray(by_dictionary), np.asarray(f))
     assert other == signature
@@ -119,8 +121,8 @@ def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(t
     built = Baseline(header, dict.fromkeys(range(7), (0.1, 0.2, 0.25)))
     (tmp_path / "de.tsv").write_text(built.text(), encoding="utf-8")
     options = {"lang": "de", "rescale_with_baseline": True, "baseline_path": tmp_path / "de.tsv"}
-    found = score(CANDS, REFS, "minilm", 4, **options)[2]
-    np.testing.assert_allclose(np.asarray(found), (raw - 0.25) / 0.75, atol=1e-6)
+    result = score(CANDS, REFS, "minilm", 4, **options)[2]
+    np.testing.assert_allclose(np.asarray(result), (raw - 0.25) / 0.75, atol=1e-6)
 
 
 def test_error_for_a_missing_default_model_names_available_ones(
@@ -193,10 +195,10 @@ def test_input_errors_name_the_argument(cands: object, refs: object, said: str) 
 
 def test_generators_and_references_of_unequal_number() -> None:
     groups = [REFS[0], REFS[1], "No one knew."]
-    found = score((text for text in CANDS), (group for group in groups), "minilm")
-    expected = score(CANDS, [[one] if isinstance(one, str) else one for one in groups], "minilm")
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    result = score((text for text in CANDS), (group for group in groups), "minilm")
+    expected = score(CANDS, [[item] if isinstance(item, str) else item for item in groups], "minilm")
+    for first, other in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(first), np.asarray(other))
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ BATCH = {"mt": ["A cat sat.", "Rain fell."], "ref": [["A cat lay.", "A cat sat."
 
 def test_a_batch_gets_a_column_per_component() -> None:
     scorer = BatchScorer(hyp="mt", ref="ref", metric="bertscore", prefix="bs")
-    found = pickle.loads(pickle.dumps(scorer))(BATCH)  # as a worker gets it
+    result = pickle.loads(pickle.dumps(scorer))(BATCH)  # as a worker gets it
     expected = nlgauge.score(BATCH["mt"], BATCH["ref"])  # type: ignore[arg-type]
-    assert list(found) == ["bs_precision", "bs_recall", "bs_f1"]
-    assert found["bs_f1"] == expected.f1.tolist()
-    assert found["bs_f1"] == [
-        one for at in (0, 1) for one in scorer({k: v[at : at + 1] for k, v in BATCH.items()})["bs_f1"]
+    assert list(result) == ["bs_precision", "bs_recall", "bs_f1"]
+    assert result["bs_f1"] == expected.f1.tolist()
+    assert result["bs_f1"] == [
+        item for index in (0, 1) for item in scorer({k: v[index : index + 1] for k, v in BATCH.items()})["bs_f1"]
     ]
 
 

@@ -12,12 +12,12 @@ REFS = [["A cat sat upon a mat.", "The cat lay there."], ["The north expects rai
 
 
 def test_bertscore_has_the_keys_of_the_original_and_the_signature_as_its_hash() -> None:
-    found = evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm", num_layers=4)
+    result = evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm", num_layers=4)
     expected = nlgauge.score(CANDS, REFS, layer=4, multiref="best-each", unknown="score")
-    assert list(found) == ["precision", "recall", "f1", "hashcode"]
-    assert found["hashcode"] == str(expected.signature)
+    assert list(result) == ["precision", "recall", "f1", "hashcode"]
+    assert result["hashcode"] == str(expected.signature)
     for name in ("precision", "recall", "f1"):
-        assert found[name] == pytest.approx(expected.segments[name].tolist(), abs=1e-6)
+        assert result[name] == pytest.approx(expected.segments[name].tolist(), abs=1e-6)
 
 
 def test_single_segments_and_batches_are_joined() -> None:
@@ -31,12 +31,12 @@ def test_single_segments_and_batches_are_joined() -> None:
 
 
 def test_other_metrics_load_by_name() -> None:
-    found = evaluate.load("rougel").compute(predictions=CANDS, references=REFS)
+    result = evaluate.load("rougel").compute(predictions=CANDS, references=REFS)
     expected = nlgauge.score(CANDS, REFS, metric="rougel")
-    assert list(found) == ["score", "precision", "recall", "f1", "hashcode"]
-    assert found["score"] == expected.system_score
-    assert found["recall"] == expected.segments["recall"].tolist()
-    assert found["hashcode"] == str(expected.signature)
+    assert list(result) == ["score", "precision", "recall", "f1", "hashcode"]
+    assert result["score"] == expected.system_score
+    assert result["recall"] == expected.segments["recall"].tolist()
+    assert result["hashcode"] == str(expected.signature)
     mover = evaluate.load("moverscore").compute(predictions=CANDS, references=REFS, n=1)
     assert mover["score"] == nlgauge.score(CANDS, REFS, metric="moverscore", n=1).system_score
 
@@ -95,8 +95,8 @@ def test_texts_that_were_added_survive_an_error() -> None:
     with pytest.raises(nlgauge.errors.RecipeError, match="choose a model with model_type= or lang="):
         metric.compute(predictions=CANDS[2:], references=REFS[2:])
     assert len(metric) == 2, "what came with the call is given again with the next one"
-    found = metric.compute(predictions=CANDS[2:], references=REFS[2:], model_type="minilm")
-    assert found == evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm")
+    result = metric.compute(predictions=CANDS[2:], references=REFS[2:], model_type="minilm")
+    assert result == evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm")
 
 
 def test_combined_metrics_keep_the_same_texts_after_an_error() -> None:
@@ -104,7 +104,7 @@ def test_combined_metrics_keep_the_same_texts_after_an_error() -> None:
     both.add_batch(predictions=CANDS, references=REFS)
     with pytest.raises(nlgauge.errors.RecipeError, match="choose a model with model_type="):
         both.compute()
-    assert [len(one) for one in both.evaluation_modules] == [3, 3]
+    assert [len(evaluation_module) for evaluation_module in both.evaluation_modules] == [3, 3]
 
 
 @pytest.mark.parametrize("name", ["bertscore", "chrf", "moverscore"])

@@ -56,29 +56,29 @@ def computed(name: str, cands: Any = CANDS, refs: Any = REFS, **options: Any) ->
     ids=str,
 )
 def test_sacrebleu_is_that_of_the_package(options: dict[str, Any]) -> None:
-    found = computed("sacrebleu", **options)
+    result = computed("sacrebleu", **options)
     direct = sacrebleu.corpus_bleu(CANDS, STREAMS, **options)
-    assert list(found) == ["score", "counts", "totals", "precisions", "bp", "sys_len", "ref_len", "hashcode"]
-    for key in list(found)[:-1]:
-        assert found[key] == getattr(direct, key)
-    json.dumps(found)
+    assert list(result) == ["score", "counts", "totals", "precisions", "bp", "sys_len", "ref_len", "hashcode"]
+    for key in list(result)[:-1]:
+        assert result[key] == getattr(direct, key)
+    json.dumps(result)
 
 
 def test_sacrebleu_of_evaluates_own_example() -> None:
     refs = [["hello there general kenobi", "hello there !"], ["goodbye ankh morpork", "ankh morpork"]]
-    found = computed("sacrebleu", [KENOBI[0], "on our way to ankh morpork"], refs)
-    assert round(found["score"], 1) == 39.8
+    result = computed("sacrebleu", [KENOBI[0], "on our way to ankh morpork"], refs)
+    assert round(result["score"], 1) == 39.8
 
 
 # bleu
 
 
 def test_bleu_of_evaluates_own_example() -> None:
-    found = computed("bleu", KENOBI, [["hello there general kenobi", "hello there!"], ["foo bar foobar"]])
-    assert found.pop("hashcode").startswith(
+    result = computed("bleu", KENOBI, [["hello there general kenobi", "hello there!"], ["foo bar foobar"]])
+    assert result.pop("hashcode").startswith(
         "evaluate-bleu|tokenizer:13a|order:4|smooth:none|brevity:shortest|refs:var|"
     )
-    assert found == {
+    assert result == {
         "bleu": 1.0,
         "precisions": [1.0, 1.0, 1.0, 1.0],
         "brevity_penalty": 1.0,
@@ -90,19 +90,19 @@ def test_bleu_of_evaluates_own_example() -> None:
 
 def test_bleu_of_one_reference_is_that_of_sacrebleu_without_smoothing() -> None:
     cands = [*CANDS[:2], "No one knew the answer to it."]
-    found = computed("bleu", cands, STREAMS[1])
+    result = computed("bleu", cands, STREAMS[1])
     direct = sacrebleu.corpus_bleu(cands, [STREAMS[1]], smooth_method="none")
-    assert 0 < found["bleu"] == pytest.approx(direct.score / 100, rel=1e-12)
-    assert found["precisions"] == pytest.approx([value / 100 for value in direct.precisions], rel=1e-12)
-    assert found["brevity_penalty"] == pytest.approx(direct.bp, rel=1e-12)
-    assert (found["translation_length"], found["reference_length"]) == (direct.sys_len, direct.ref_len)
+    assert 0 < result["bleu"] == pytest.approx(direct.score / 100, rel=1e-12)
+    assert result["precisions"] == pytest.approx([value / 100 for value in direct.precisions], rel=1e-12)
+    assert result["brevity_penalty"] == pytest.approx(direct.bp, rel=1e-12)
+    assert (result["translation_length"], result["reference_length"]) == (direct.sys_len, direct.ref_len)
 
 
 def test_bleu_smoothed_and_cut_to_two_words_by_hand() -> None:
     # "a b c d" beside "a b x": 2 of 4 words match, 1 of 3 pairs; with one added (2+1)/(4+1) and (1+1)/(3+1).
-    found = computed("bleu", ["a b c d"], ["a b x"], max_order=2, smooth=True)
-    assert found["precisions"] == [0.6, 0.5]
-    assert found["bleu"] == pytest.approx(math.sqrt(0.3))
+    result = computed("bleu", ["a b c d"], ["a b x"], max_order=2, smooth=True)
+    assert result["precisions"] == [0.6, 0.5]
+    assert result["bleu"] == pytest.approx(math.sqrt(0.3))
     # Shorter than the reference: exp(1 - 4/3).
     short = computed("bleu", ["a b x"], ["a b c d"], max_order=1)
     assert short["bleu"] == pytest.approx(2 / 3 * math.exp(1 - 4 / 3))
@@ -111,9 +111,9 @@ def test_bleu_smoothed_and_cut_to_two_words_by_hand() -> None:
 
 
 def test_bleu_takes_a_tokenizer() -> None:
-    found = computed("bleu", ["a-b"], ["a-c"], tokenizer=lambda text: text.split("-"), max_order=1)
-    assert (found["bleu"], found["translation_length"]) == (0.5, 2)
-    assert "|tokenizer:own|" in found["hashcode"]
+    result = computed("bleu", ["a-b"], ["a-c"], tokenizer=lambda text: text.split("-"), max_order=1)
+    assert (result["bleu"], result["translation_length"]) == (0.5, 2)
+    assert "|tokenizer:own|" in result["hashcode"]
 
 
 # chrf
@@ -129,10 +129,10 @@ def test_bleu_takes_a_tokenizer() -> None:
     ids=str,
 )
 def test_chrf_of_evaluates_own_examples(options: dict[str, Any], score: float) -> None:
-    found = computed("chrf", BOOKSHOP, BOOKSHOP_REFS, **options)
-    assert list(found) == ["score", "char_order", "word_order", "beta", "hashcode"]
-    assert found["score"] == pytest.approx(score, abs=1e-6)
-    assert (found["char_order"], found["word_order"], found["beta"]) == (6, options.get("word_order", 0), 2)
+    result = computed("chrf", BOOKSHOP, BOOKSHOP_REFS, **options)
+    assert list(result) == ["score", "char_order", "word_order", "beta", "hashcode"]
+    assert result["score"] == pytest.approx(score, abs=1e-6)
+    assert (result["char_order"], result["word_order"], result["beta"]) == (6, options.get("word_order", 0), 2)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_chrf_is_that_of_the_package(options: dict[str, Any]) -> None:
 def test_rouge_of_segments_is_that_of_the_package(stemmer: bool) -> None:
     cands = ["The cats sat.\nIt rained all day.", "Nobody knows."]
     refs = [["It rained.\nThe cats sat.", "A dog ran."], ["Nobody knew.", "Who knows?"]]
-    found = computed("rouge", cands, refs, use_aggregator=False, use_stemmer=stemmer)
+    result = computed("rouge", cands, refs, use_aggregator=False, use_stemmer=stemmer)
     kinds = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
-    assert list(found) == [*kinds, "hashcode"]
+    assert list(result) == [*kinds, "hashcode"]
     scorer = rouge_scorer.RougeScorer(kinds, use_stemmer=stemmer)
     direct = [scorer.score_multi(group, cand) for cand, group in zip(cands, refs, strict=True)]
     for kind in kinds:
-        assert found[kind] == [one[kind].fmeasure for one in direct]
-    assert found["rougeL"] != found["rougeLsum"]
+        assert result[kind] == [item[kind].fmeasure for item in direct]
+    assert result["rougeL"] != result["rougeLsum"]
 
 
 def test_rouge_of_the_corpus_is_the_packages_aggregate_under_a_seed() -> None:
@@ -168,23 +168,23 @@ def test_rouge_of_the_corpus_is_the_packages_aggregate_under_a_seed() -> None:
             aggregator.add_scores(scorer.score(ref, cand))
         before = np.random.get_state()
         np.random.seed(seed)  # as evaluate does around a metric that was loaded with seed=
-        found = aggregator.aggregate()
+        result = aggregator.aggregate()
         np.random.set_state(before)
-        return {kind: float(one.mid.fmeasure) for kind, one in found.items()}
+        return {kind: float(value.mid.fmeasure) for kind, value in result.items()}
 
     for seed in (12345, 7):
         more = {} if seed == 12345 else {"seed": seed}
         rouge = evaluate.load("rouge", rouge_types=["rouge1", "rougeL"], **more)
         state = np.random.get_state()[1].copy()
-        found = rouge.compute(predictions=CANDS, references=STREAMS[0])
+        result = rouge.compute(predictions=CANDS, references=STREAMS[0])
         assert (np.random.get_state()[1] == state).all()  # numbers that others draw stay as they were
-        assert f"|aggregator:bootstrap-median|seed:{seed}|" in found.pop("hashcode")
-        assert found == direct(seed)
+        assert f"|aggregator:bootstrap-median|seed:{seed}|" in result.pop("hashcode")
+        assert result == direct(seed)
 
 
 def test_rouge_takes_a_tokenizer() -> None:
-    found = computed("rouge", ["a-b"], ["a-c"], rouge_types=["rouge1"], tokenizer=lambda text: text.split("-"))
-    assert found["rouge1"] == 0.5
+    result = computed("rouge", ["a-b"], ["a-c"], rouge_types=["rouge1"], tokenizer=lambda text: text.split("-"))
+    assert result["rouge1"] == 0.5
 
 
 # what they have in common
@@ -202,10 +202,10 @@ def test_rouge_takes_a_tokenizer() -> None:
 def test_the_hash_code_is_a_signature_that_gives_the_score_again(
     name: str, options: dict[str, Any], refs: Any
 ) -> None:
-    found = computed(name, CANDS, refs, **options)
-    again = nlgauge.score(CANDS, refs, metric=found["hashcode"])
-    assert again.system_score == found["score"]
-    assert str(again.signature) == found["hashcode"]
+    result = computed(name, CANDS, refs, **options)
+    again = nlgauge.score(CANDS, refs, metric=result["hashcode"])
+    assert again.system_score == result["score"]
+    assert str(again.signature) == result["hashcode"]
 
 
 @pytest.mark.parametrize(
@@ -266,20 +266,20 @@ def test_combined_metrics_put_their_names_before_keys_they_share() -> None:
     both = evaluate.combine(["sacrebleu", "chrf"])
     both.add(prediction=CANDS[0], reference=REFS[0])
     both.add_batch(predictions=iter(CANDS[1:]), references=iter(REFS[1:]))
-    found = both.compute()
+    result = both.compute()
     bleu, chrf = computed("sacrebleu"), computed("chrf")
-    assert (found["sacrebleu_score"], found["chrf_score"]) == (bleu["score"], chrf["score"])
-    assert (found["counts"], found["char_order"]) == (bleu["counts"], 6)
-    assert (found["sacrebleu_hashcode"], found["chrf_hashcode"]) == (bleu["hashcode"], chrf["hashcode"])
+    assert (result["sacrebleu_score"], result["chrf_score"]) == (bleu["score"], chrf["score"])
+    assert (result["counts"], result["char_order"]) == (bleu["counts"], 6)
+    assert (result["sacrebleu_hashcode"], result["chrf_hashcode"]) == (bleu["hashcode"], chrf["hashcode"])
 
 
 def test_combined_metrics_can_be_named() -> None:
     plus = evaluate.load("chrf", word_order=2)
     named = evaluate.combine({"plain": "chrf", "plus": plus}, force_prefix=True)
-    found = named.compute(predictions=iter(CANDS), references=iter(REFS))
-    assert (found["plain_word_order"], found["plus_word_order"]) == (0, 2)
+    result = named.compute(predictions=iter(CANDS), references=iter(REFS))
+    assert (result["plain_word_order"], result["plus_word_order"]) == (0, 2)
     twice = evaluate.combine(["chrf", "chrf"]).compute(predictions=CANDS, references=REFS)
-    assert twice["chrf_0_score"] == twice["chrf_1_score"] == found["plain_score"]
+    assert twice["chrf_0_score"] == twice["chrf_1_score"] == result["plain_score"]
 
 
 @pytest.mark.parametrize(

@@ -21,20 +21,20 @@ FRAME = pd.DataFrame(
 
 
 def test_rows_keep_their_index_and_the_result_its_signature() -> None:
-    found = FRAME.nlgauge.score(hyp="mt", ref="ref", metric="bertscore:layer=4")
+    result = FRAME.nlgauge.score(hyp="mt", ref="ref", metric="bertscore:layer=4")
     expected = nlgauge.score(FRAME["mt"].tolist(), FRAME["ref"].tolist(), layer=4)
-    assert list(found.index) == ["x", "y", "z"]
-    np.testing.assert_array_equal(found["f1"].to_numpy(), expected.f1)
-    assert found.attrs["signature"] == str(expected.signature)
-    assert found.attrs["system_score"] == expected.system_score
-    assert list(FRAME.join(found).columns) == ["mt", "ref", "other", "precision", "recall", "f1"]
+    assert list(result.index) == ["x", "y", "z"]
+    np.testing.assert_array_equal(result["f1"].to_numpy(), expected.f1)
+    assert result.attrs["signature"] == str(expected.signature)
+    assert result.attrs["system_score"] == expected.system_score
+    assert list(FRAME.join(result).columns) == ["mt", "ref", "other", "precision", "recall", "f1"]
 
 
 def test_several_columns_are_several_references() -> None:
-    found = FRAME.nlgauge.score(hyp="mt", ref=["ref", "other"], metric="chrf")
+    result = FRAME.nlgauge.score(hyp="mt", ref=["ref", "other"], metric="chrf")
     groups = FRAME[["ref", "other"]].to_numpy().tolist()
     expected = nlgauge.score(FRAME["mt"].tolist(), groups, metric="chrf")
-    np.testing.assert_array_equal(found["chrf"].to_numpy(), expected.segments["chrf"])
+    np.testing.assert_array_equal(result["chrf"].to_numpy(), expected.segments["chrf"])
 
 
 def test_errors_name_an_unknown_column_and_a_missing_text() -> None:
@@ -60,9 +60,9 @@ def test_cells_may_hold_lists_of_references() -> None:
     groups = [["A cat sat.", "The cat lay there."], ["It will rain."], ("Who?", "Nobody.", "No one knew.")]
     lists = FRAME.assign(refs=groups)
     expected = nlgauge.score(FRAME["mt"].tolist(), groups, metric="chrf")
-    found = lists.nlgauge.score(hyp="mt", ref="refs", metric="chrf")
-    np.testing.assert_array_equal(found["chrf"].to_numpy(), expected.segments["chrf"])
-    assert found.attrs["signature"] == str(expected.signature)
+    result = lists.nlgauge.score(hyp="mt", ref="refs", metric="chrf")
+    np.testing.assert_array_equal(result["chrf"].to_numpy(), expected.segments["chrf"])
+    assert result.attrs["signature"] == str(expected.signature)
     both = lists.nlgauge.score(hyp="mt", ref=["ref", "refs"], metric="chrf")
     joined = [[first, *more] for first, more in zip(FRAME["ref"], groups, strict=True)]
     expected = nlgauge.score(FRAME["mt"].tolist(), joined, metric="chrf")
@@ -94,6 +94,6 @@ def test_texts_instead_of_columns_are_errors() -> None:
 
 
 def test_a_column_of_sources_replaces_references() -> None:
-    found = FRAME.nlgauge.score(hyp="mt", source="ref", metric="xmoverscore:unit=sentence")
+    result = FRAME.nlgauge.score(hyp="mt", source="ref", metric="xmoverscore:unit=sentence")
     expected = nlgauge.score(FRAME["mt"].tolist(), sources=FRAME["ref"].tolist(), metric="xmoverscore:unit=sentence")
-    np.testing.assert_array_equal(found["score"].to_numpy(), expected.score)
+    np.testing.assert_array_equal(result["score"].to_numpy(), expected.score)

@@ -156,11 +156,11 @@ class Restartable:
 @contextlib.contextmanager
 def restartable(folder: Path, *flags: str) -> Iterator[Restartable]:
     """A service that is not started yet."""
-    found = Restartable(folder, *flags)
+    result = Restartable(folder, *flags)
     try:
-        yield found
+        yield result
     finally:
-        found.stop()
+        result.stop()
 
 
 @pytest.fixture(scope="module")
@@ -173,5 +173,5 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture
 def page(browser: Browser, serving: Running) -> Iterator[Page]:
     """Its page, which no request is refused to."""
-    with page_of(browser, f"{serving.url}/") as found:
-        yield found
+    with page_of(browser, f"{serving.url}/") as result:
+        yield result

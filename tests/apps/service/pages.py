@@ -34,8 +34,8 @@ def page_of(browser: Browser, url: str, *, refusals: bool = False, **options: An
     own = re.match(r"https?://[^/]*", url)
     assert own is not None
     # A file that is saved from the page has an address of the page's own making.
-    asked = {re.sub(r"^blob:", "", one) for one in opened.asked}
-    assert [one for one in asked if not one.startswith(f"{own[0]}/")] == []
+    asked = {re.sub(r"^blob:", "", item) for item in opened.asked}
+    assert [item for item in asked if not item.startswith(f"{own[0]}/")] == []
     said = [line for line in opened.said if not (refusals and REFUSED.search(line))]
     assert said == []
 
@@ -64,11 +64,11 @@ def fill_long(page: Page, label: str, texts: Sequence[str]) -> None:
 def settled_address(page: Page) -> str:
     """The address of a filled form, once it stays as it is: it is written a while after the last change."""
     page.wait_for_url(re.compile("#form="))
-    found = ""
-    while found != page.url:
-        found = page.url
+    result = ""
+    while result != page.url:
+        result = page.url
         page.wait_for_timeout(2_000)
-    return found
+    return result
 
 
 def choose_metrics(page: Page, *names: str) -> None:

@@ -31,8 +31,8 @@ def test_a_comparison_is_that_of_the_library(service: TestClient) -> None:
 
 
 def test_a_comparison_of_scores_from_a_service_is_the_same(service: TestClient) -> None:
-    found = service.post("/v1/score", json={name: BODY[name] for name in ("systems", "refs", "options", "metric")})
-    scores = [nlgauge.Score.from_dict(record) for record in found.json()["scores"]]
+    result = service.post("/v1/score", json={name: BODY[name] for name in ("systems", "refs", "options", "metric")})
+    scores = [nlgauge.Score.from_dict(record) for record in result.json()["scores"]]
     comparison, _ = expected()
     assert nlgauge.compare_systems(scores, permutations=200).to_dict() == comparison.to_dict()
 
@@ -61,15 +61,15 @@ def test_an_explanation_is_that_of_the_library(service: TestClient) -> None:
     asked = {"leave_one_out": True, "beside": True, "matrix": True}
     answer = service.post("/v1/explain", json={**pair, "options": HASH, **asked})
     assert answer.status_code == 200, answer.text
-    found = nlgauge.explain_pair(pair["hyp"], pair["ref"], leave_one_out=True, beside=True, matrix=True, **HASH)
-    assert content(answer) == found.to_dict()
+    result = nlgauge.explain_pair(pair["hyp"], pair["ref"], leave_one_out=True, beside=True, matrix=True, **HASH)
+    assert content(answer) == result.to_dict()
 
 
 def test_an_explanation_can_be_read_back() -> None:
-    found = nlgauge.explain_pair("A cat sat.", "The cat sat.", shapley=True)
-    again = nlgauge.Explanation.from_dict(json.loads(json.dumps(found.to_dict())))
-    assert again.to_dict() == found.to_dict()
-    for wrong in ({}, {**found.to_dict(), "format": "other"}, {**found.to_dict(), "links": [{}]}):
+    result = nlgauge.explain_pair("A cat sat.", "The cat sat.", shapley=True)
+    again = nlgauge.Explanation.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.to_dict() == result.to_dict()
+    for wrong in ({}, {**result.to_dict(), "format": "other"}, {**result.to_dict(), "links": [{}]}):
         with pytest.raises(nlgauge.errors.InputError):
             nlgauge.Explanation.from_dict(wrong)
 
@@ -114,13 +114,13 @@ def test_an_alignment_for_a_page(service: TestClient) -> None:
     pair = {"hyp": "a cat sat", "ref": "the cat sat", "options": HASH, "beside": True}
     answer = service.post("/v1/explain?format=alignment", json=pair)
     assert answer.status_code == 200, answer.text
-    found = answer.json()["alignment"]
-    assert found["words"] == [["a", "cat", "sat"], ["the", "cat", "sat"]]
-    assert [one["kind"] for one in found["alignments"]] == ["greedy", "flow"]
-    assert [one["costs"] for one in found["alignments"]] == [False, True]
-    greedy, flow = found["alignments"]
+    result = answer.json()["alignment"]
+    assert result["words"] == [["a", "cat", "sat"], ["the", "cat", "sat"]]
+    assert [alignment["kind"] for alignment in result["alignments"]] == ["greedy", "flow"]
+    assert [alignment["costs"] for alignment in result["alignments"]] == [False, True]
+    greedy, flow = result["alignments"]
     whole = service.post("/v1/explain", json=pair).json()
-    assert found["score"] == whole["score"]
+    assert result["score"] == whole["score"]
     assert [1, 1] in [link[:2] for link in greedy["links"]]
     assert [1, 1] in [link[:2] for link in flow["links"]]
     assert greedy["contributions"][0][0] == "precision"

@@ -20,8 +20,8 @@ PAGE = Path(str(resources.files("nlgauge.apps.service"))) / "page"
 
 def assets(service: TestClient) -> dict[str, str]:
     """By kind the address of what the page loads."""
-    found = re.findall(r'(?:href|src)="(assets/[^"]+)"', service.get("/").text)
-    return {address.rpartition(".")[2]: f"/{address}" for address in found}
+    result = re.findall(r'(?:href|src)="(assets/[^"]+)"', service.get("/").text)
+    return {address.rpartition(".")[2]: f"/{address}" for address in result}
 
 
 def test_the_page_and_all_it_loads_come_from_the_service(service: TestClient) -> None:
@@ -38,11 +38,11 @@ def test_the_page_and_all_it_loads_come_from_the_service(service: TestClient) ->
 
 
 def test_content_types(service: TestClient) -> None:
-    found = assets(service)
-    assert service.get(found["css"]).headers["content-type"] == "text/css; charset=utf-8"
-    assert service.get(found["js"]).headers["content-type"] == "text/javascript; charset=utf-8"
+    result = assets(service)
+    assert service.get(result["css"]).headers["content-type"] == "text/css; charset=utf-8"
+    assert service.get(result["js"]).headers["content-type"] == "text/javascript; charset=utf-8"
     assert service.get("/favicon.svg").headers["content-type"] == "image/svg+xml"
-    assert service.get(found["js"]).headers["x-content-type-options"] == "nosniff"
+    assert service.get(result["js"]).headers["x-content-type-options"] == "nosniff"
 
 
 def test_content_policy_allows_no_inline_code(service: TestClient) -> None:

@@ -85,20 +85,20 @@ def test_options_that_need_a_file_or_human_judgements_are_not_offered() -> None:
 
 def test_warnings_are_collected_per_thread() -> None:
     start = threading.Barrier(8)
-    found: dict[int, list[str]] = {number: [] for number in range(8)}
+    result: dict[int, list[str]] = {number: [] for number in range(8)}
 
     def work(number: int) -> None:
-        with capture_warnings(found[number]):
+        with capture_warnings(result[number]):
             start.wait(60)
             for _ in range(50):
                 warnings.warn(f"of {number}", DataWarning, stacklevel=1)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in found]
+    threads = [threading.Thread(target=work, args=[number]) for number in result]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {number: [f"of {number}"] for number in range(8)}
+    assert result == {number: [f"of {number}"] for number in range(8)}
 
 
 def test_other_warnings_reach_the_previous_receiver() -> None:
@@ -110,7 +110,7 @@ def test_other_warnings_reach_the_previous_receiver() -> None:
             warnings.warn("elsewhere", UserWarning, stacklevel=1)
         warnings.warn("after", NlgaugeWarning, stacklevel=1)
     assert said == ["mine"]
-    assert [str(one.message) for one in seen] == ["elsewhere", "after"]
+    assert [str(item.message) for item in seen] == ["elsewhere", "after"]
 
 
 def test_left_over_warning_filters_do_not_matter() -> None:

@@ -28,12 +28,12 @@ def records(scores: Any) -> str:
 
 def test_scores_are_those_of_the_library(address: str) -> None:
     with Client(address) as client:
-        one = client.score(SYSTEMS["one"], REFS, metric="bertscore", model="hash", layer=1)
+        first = client.score(SYSTEMS["one"], REFS, metric="bertscore", model="hash", layer=1)
         several = client.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metric=["chrf", "bleu"])
     expected = nlgauge.score(SYSTEMS["one"], REFS, metric="bertscore", model="hash", layer=1)
-    assert isinstance(one, nlgauge.Score)
-    assert one.to_dict() == expected.to_dict()
-    assert np.array_equal(one.f1, expected.f1)
+    assert isinstance(first, nlgauge.Score)
+    assert first.to_dict() == expected.to_dict()
+    assert np.array_equal(first.f1, expected.f1)
     library = nlgauge.score_systems(SYSTEMS, [[ref, "a"] for ref in REFS], metric=["chrf", "bleu"])
     assert records(several) == records(library)
 
@@ -50,8 +50,8 @@ def test_recipes_signatures_and_reference_streams_are_taken(address: str) -> Non
 def test_request_above_the_limit_becomes_a_job(address: str) -> None:
     hyps, refs = SYSTEMS["one"] * 300, REFS * 300
     with Client(address) as client:
-        found = client.score(hyps, refs, model="hash", layer=1)
-    assert found.to_dict() == nlgauge.score(hyps, refs, model="hash", layer=1).to_dict()
+        result = client.score(hyps, refs, model="hash", layer=1)
+    assert result.to_dict() == nlgauge.score(hyps, refs, model="hash", layer=1).to_dict()
 
 
 def test_a_job_can_be_watched_found_again_and_removed(address: str) -> None:
@@ -79,17 +79,17 @@ def test_a_job_that_fails_raises_the_librarys_error(address: str) -> None:
 def test_sensitivity_is_the_librarys_result(address: str) -> None:
     options = {"metric": ["bertscore:idf=refs"], "model": "hash", "layer": 1, "resamples": 100}
     with Client(address) as client:
-        found = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
-    assert [one.sweep for one in found.movements] == ["idf", "idf-random"]
-    assert type(found).from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
+        result = client.sensitivity(SYSTEMS, REFS, preset="idf", **options)
+    assert [movement.sweep for movement in result.movements] == ["idf", "idf-random"]
+    assert type(result).from_dict(json.loads(json.dumps(result.to_dict()))).to_dict() == result.to_dict()
 
 
 def test_a_pair_explained_and_systems_compared(address: str) -> None:
     with Client(address) as client:
-        found = client.explain_pair("a cat sat .", ["the cat sat ."], model="hash", layer=1, leave_one_out=True)
+        result = client.explain_pair("a cat sat .", ["the cat sat ."], model="hash", layer=1, leave_one_out=True)
         expected = nlgauge.explain_pair("a cat sat .", ["the cat sat ."], model="hash", layer=1, leave_one_out=True)
-        assert isinstance(found, nlgauge.Explanation)
-        assert found.to_dict() == expected.to_dict()
+        assert isinstance(result, nlgauge.Explanation)
+        assert result.to_dict() == expected.to_dict()
         settings = {"permutations": 100}
         job = client.submit("compare", SYSTEMS, REFS, metric=["chrf"], **settings)
         comparison = job.wait().comparison
@@ -120,8 +120,8 @@ def test_warnings_are_those_of_the_library(address: str) -> None:
 
 def test_description_has_version_and_limits(address: str) -> None:
     with Client(address) as client:
-        assert "bertscore" in {one["name"] for one in client.metrics()}
-        assert "minilm" in {one["name"] for one in client.models()}
+        assert "bertscore" in {metric["name"] for metric in client.metrics()}
+        assert "minilm" in {model["name"] for model in client.models()}
         assert client.describe()["nlgauge"] == nlgauge.__version__
 
 
@@ -129,7 +129,7 @@ def test_async_client_gives_the_same_results(address: str) -> None:
     async def several() -> list[Any]:
         async with AsyncClient(address) as client:
             single = [client.score([text], [REFS[0]], model="hash", layer=1) for text in SYSTEMS["one"] * 8]
-            found = await asyncio.gather(*single)
+            result = await asyncio.gather(*single)
             job = await client.submit("score", SYSTEMS, REFS, model="hash", layer=1)
             scores = await job.wait()
             again = await (await client.job(job.id)).result()
@@ -145,13 +145,13 @@ def test_async_client_gives_the_same_results(address: str) -> None:
             large = await client.score(SYSTEMS["one"] * 300, REFS * 300, model="hash", layer=1)
             with pytest.raises(RecipeError):
                 await client.score(["a"], ["a"], metric="nonsense")
-            assert {one["name"] for one in await client.metrics()} >= {"bertscore"}
-            assert {one["name"] for one in await client.models()} >= {"minilm"}
-            return [found, scores, again, study, large]
+            assert {metric["name"] for metric in await client.metrics()} >= {"bertscore"}
+            assert {model["name"] for model in await client.models()} >= {"minilm"}
+            return [result, scores, again, study, large]
 
-    found, scores, again, study, large = asyncio.run(several())
+    result, scores, again, study, large = asyncio.run(several())
     alone = [nlgauge.score([text], [REFS[0]], model="hash", layer=1) for text in SYSTEMS["one"] * 8]
-    assert records(found) == records(alone)
+    assert records(result) == records(alone)
     assert records(scores) == records(again) == records(nlgauge.score_systems(SYSTEMS, REFS, model="hash", layer=1))
     assert study.study == "idf"
     assert len(large) == 600
@@ -196,9 +196,9 @@ def fine() -> httpx2.Response:
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    found: list[float] = []
-    monkeypatch.setattr(clients.time, "sleep", found.append)
-    return found
+    result: list[float] = []
+    monkeypatch.setattr(clients.time, "sleep", result.append)
+    return result
 
 
 def test_client_retries_when_the_service_is_busy(slept: list[float]) -> None:
@@ -242,7 +242,7 @@ def test_malformed_answers_are_errors(slept: list[float]) -> None:
 def test_retry_delays_grow_up_to_a_limit() -> None:
     waits = [delay(attempt) for attempt in range(12)]
     assert waits[0] < 0.4
-    assert all(0.75 * min(30, 0.25 * 2**at) <= wait <= 1.25 * 30 for at, wait in enumerate(waits))
+    assert all(0.75 * min(30, 0.25 * 2**index) <= wait <= 1.25 * 30 for index, wait in enumerate(waits))
     assert delay(0, "1000000") == 30
     assert delay(0, "tomorrow") < 1
 

@@ -61,7 +61,7 @@ CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
 def plain(found: Any) -> Any:
     """A result as plain values, and its type."""
     if isinstance(found, list):
-        return [plain(one) for one in found]
+        return [plain(item) for item in found]
     return type(found).__name__, json.loads(json.dumps(found.to_dict()))
 
 
@@ -82,9 +82,9 @@ def test_a_client_has_every_function_of_the_library_that_computes() -> None:
     for name in functions - set(HERE):
         expected = inspect.signature(getattr(nlgauge, name)).parameters
         for client in (Client("http://x"), AsyncClient("http://x")):
-            found = inspect.signature(getattr(client, name)).parameters.values()
-            shape = [(one.name, one.kind, one.default) for one in found]
-            assert shape == [(one.name, one.kind, one.default) for one in expected.values()], name
+            result = inspect.signature(getattr(client, name)).parameters.values()
+            shape = [(item.name, item.kind, item.default) for item in result]
+            assert shape == [(item.name, item.kind, item.default) for item in expected.values()], name
 
 
 @pytest.mark.parametrize(("name", "args", "options"), CALLS.values(), ids=CALLS)
@@ -92,18 +92,18 @@ def test_results_are_those_of_the_library(
     address: str, name: str, args: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     expected = plain(getattr(nlgauge, name)(*args, **options))
-    for found in asked(address, name, *args, **options):
-        assert plain(found) == expected
+    for result in asked(address, name, *args, **options):
+        assert plain(result) == expected
 
 
 def test_matrices_and_rankings_are_usable_as_they_are(address: str) -> None:
     with Client(address) as client:
-        found = client.matrix(HYPS, REFS, **HASH)
+        result = client.matrix(HYPS, REFS, **HASH)
         ranking = client.rank(CANDIDATES, **HASH)
     expected = nlgauge.matrix(HYPS, REFS, **HASH)
-    assert np.array_equal(np.asarray(found), np.asarray(expected))
-    assert np.array_equal(found.precision, expected.precision)
-    assert not found.scores.flags.writeable
+    assert np.array_equal(np.asarray(result), np.asarray(expected))
+    assert np.array_equal(result.precision, expected.precision)
+    assert not result.scores.flags.writeable
     library = nlgauge.rank(CANDIDATES, **HASH)
     assert ranking.chosen == library.chosen
     assert ranking.candidates == library.candidates
@@ -113,21 +113,21 @@ def test_matrices_and_rankings_are_usable_as_they_are(address: str) -> None:
 def test_systems_are_compared_from_scores(address: str) -> None:
     scores = nlgauge.score_systems(SYSTEMS, REFS, metric=["chrf"])
     expected = plain(nlgauge.compare_systems(scores, permutations=200, seed=3))
-    for found in asked(address, "compare_systems", scores, permutations=200, seed=3):
-        assert plain(found) == expected
+    for result in asked(address, "compare_systems", scores, permutations=200, seed=3):
+        assert plain(result) == expected
 
 
 def test_a_stress_test_is_scored_by_the_service(address: str) -> None:
     expected = plain(stress(HYPS, metric=["chrf"], perturbations=["negation", "typo"], resamples=100))
-    for found in asked(address, "stress", HYPS, None, "chrf", perturbations=["negation", "typo"], resamples=100):
-        assert plain(found) == expected
+    for result in asked(address, "stress", HYPS, None, "chrf", perturbations=["negation", "typo"], resamples=100):
+        assert plain(result) == expected
 
 
 def test_a_study_is_that_of_the_library(address: str) -> None:
     metrics = ["bertscore:idf=refs,model=hash,layer=1"]
     study = run_study(preset("idf", metrics), systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100))
-    for found in asked(address, "sensitivity", SYSTEMS, REFS, metric=metrics, preset="idf", resamples=100):
-        assert plain(found) == plain(study)
+    for result in asked(address, "sensitivity", SYSTEMS, REFS, metric=metrics, preset="idf", resamples=100):
+        assert plain(result) == plain(study)
 
 
 @pytest.mark.data
@@ -139,9 +139,9 @@ def test_documents_and_words_are_annotated_by_the_service(address: str, data_fol
         ("explain_corpus", (HYPS, REFS), {"metric": "chrf", "method": "leave-one-out", "resamples": 100}),
     ):
         expected = getattr(nlgauge, name)(*args, **options)
-        for found in asked(address, name, *args, **options):
-            assert type(found) is type(expected)
-            assert found.to_dict() == expected.to_dict()
+        for result in asked(address, name, *args, **options):
+            assert type(result) is type(expected)
+            assert result.to_dict() == expected.to_dict()
 
 
 def refused(call: Callable[[], Any], kind: type[Exception]) -> str:
@@ -175,8 +175,8 @@ def test_large_calls_become_jobs(tmp_path: Any) -> None:
     with hash_encoder(), listening(Settings(folder=tmp_path, preload=(), limits=limits)) as address:
         for name, args in (("matrix", (HYPS, REFS)), ("matrix", (HYPS[:1], REFS[:1])), ("rank", (CANDIDATES,))):
             expected = plain(getattr(nlgauge, name)(*args, **HASH))
-            for found in asked(address, name, *args, **HASH):
-                assert plain(found) == expected
+            for result in asked(address, name, *args, **HASH):
+                assert plain(result) == expected
         with Client(address) as client:
             job = client.submit("matrix", HYPS, REFS, **HASH)
             assert job.wait().shape == (3, 3)

@@ -124,6 +124,6 @@ def test_systemd_reads_the_units(tmp_path: Path, name: str) -> None:
     for path in DEPLOY.glob("*.service"):
         text = path.read_text(encoding="utf-8").replace("/opt/nlgauge/bin/nlgauge", "/bin/true")
         (tmp_path / path.name.replace("@", "@8765")).write_text(text)
-    found = subprocess.run(["systemd-analyze", "verify", str(tmp_path / name)], capture_output=True, text=True)
-    assert found.returncode == 0, found.stderr
-    assert "Unknown" not in found.stderr
+    result = subprocess.run(["systemd-analyze", "verify", str(tmp_path / name)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "Unknown" not in result.stderr

@@ -13,10 +13,10 @@ TEXTS = {"hyps": ["a cat sat here"], "refs": ["the cat sat"]}
 def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None:
     answer = service.post("/v1/score", json=TEXTS | {"metric": ["ensemble:bertscore+chrf"]})
     assert answer.status_code == 200, answer.text
-    (found,) = answer.json()["scores"]
+    (result,) = answer.json()["scores"]
     expected = nlgauge.score(TEXTS["hyps"], TEXTS["refs"], metric="ensemble:bertscore+chrf")
-    assert found["score"] == expected.system_score
-    assert found["signature"] == str(expected.signature)
+    assert result["score"] == expected.system_score
+    assert result["signature"] == str(expected.signature)
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,11 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def sent(described: Any, examples: int) -> Counter[int]:
     """Send cases of every operation, good ones and bad ones; how many of each status were answered."""
-    found: Counter[int] = Counter()
+    actual: Counter[int] = Counter()
 
     def check(case: Any) -> None:
         answer = case.call(timeout=120)
-        found[answer.status_code] += 1
+        actual[answer.status_code] += 1
         assert "Traceback" not in answer.text
         case.validate_response(answer, checks=CHECKS)
 
@@ -73,7 +73,7 @@ def sent(described: Any, examples: int) -> Counter[int]:
                 chosen(run)()
             except (Unsatisfiable, InvalidArgument):
                 assert mode is GenerationMode.NEGATIVE  # what takes nothing cannot be given anything wrong
-    return found
+    return actual
 
 
 pairs = st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4)
@@ -98,13 +98,13 @@ def test_any_texts_get_scores_or_a_reason(described: Any, pairs: Any, **asked: A
 
 @pytest.mark.slow
 def test_no_case_makes_the_service_fail(described: Any) -> None:
-    found = sent(described, examples=30)
-    assert found.total() > 300
-    assert {200, 202, 422} <= set(found)
+    result = sent(described, examples=30)
+    assert result.total() > 300
+    assert {200, 202, 422} <= set(result)
 
 
 @pytest.mark.long
 def test_no_case_of_a_great_many_makes_the_service_fail(described: Any) -> None:
-    found = sent(described, examples=400)
-    print(f"{found.total()} cases, by status: {dict(sorted(found.items()))}")
-    assert found.total() >= 10_000
+    result = sent(described, examples=400)
+    print(f"{result.total()} cases, by status: {dict(sorted(result.items()))}")
+    assert result.total() >= 10_000

@@ -89,17 +89,17 @@ def test_probes_need_no_key_but_prometheus_metrics_do(made: Callable[..., TestCl
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
     """Lines of the log."""
-    found: list[str] = []
+    result: list[str] = []
 
     class Kept(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            found.append(JsonLines().format(record))
+            result.append(JsonLines().format(record))
 
     log = logging.getLogger("nlgauge.apps.service")
     kept, level = Kept(), log.level
     log.addHandler(kept)
     log.setLevel(logging.INFO)
-    yield found
+    yield result
     log.removeHandler(kept)
     log.setLevel(level)
 

@@ -77,9 +77,9 @@ def test_a_job_gives_the_scores_of_the_library(service: TestClient) -> None:
     status = ended(service, name)
     assert (status["state"], status["kind"], status["problem"]) == ("done", "score", None)
     assert status["created"] <= status["started"] <= status["finished"] < status["expires"]
-    found = service.get(f"/v1/jobs/{name}/result").json()
+    result = service.get(f"/v1/jobs/{name}/result").json()
     expected = nlgauge.score_systems(SYSTEMS, REFS, **HASH).to_dict()["scores"]
-    assert json.dumps(found["scores"]) == json.dumps(expected)
+    assert json.dumps(result["scores"]) == json.dumps(expected)
 
 
 def test_many_texts_are_compared_in_steps_and_give_the_same(service: TestClient) -> None:
@@ -106,8 +106,8 @@ def test_sensitivity_is_a_job_with_the_librarys_result(service: TestClient) -> N
     assert ended(service, name)["state"] == "done", service.get(f"/v1/jobs/{name}").text
     study = preset("idf", ["bertscore:idf=refs,model=hash,layer=1"])
     expected = run_study(study, systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100))
-    found = content(service.get(f"/v1/jobs/{name}/result"))
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    result = content(service.get(f"/v1/jobs/{name}/result"))
+    assert result == json.loads(json.dumps(expected.to_dict()))
     assert service.get(f"/v1/jobs/{name}/result?format=tsv").status_code == 200
     assert service.get(f"/v1/jobs/{name}/result?format=segments").status_code == 404
 

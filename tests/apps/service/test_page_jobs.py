@@ -20,7 +20,9 @@ TOPICS = ["the ferry", "a storm", "the harbour", "every island", "the last bus",
 
 def submit_long(page: Page, count: int = 2500) -> str:
     """A job of distinct sentences, which takes many seconds; its name, once it has begun."""
-    texts = [f"{TOPICS[at % 7]} was seen near {TOPICS[at % 5]} on day {at} of the year." for at in range(count)]
+    texts = [
+        f"{TOPICS[index % 7]} was seen near {TOPICS[index % 5]} on day {index} of the year." for index in range(count)
+    ]
     fill_long(page, "Outputs of system 1", texts)
     fill_long(page, "References 1", texts[::-1])
     choose_metrics(page, "bertscore")
@@ -29,9 +31,9 @@ def submit_long(page: Page, count: int = 2500) -> str:
         timeout=COMPUTING
     )
     page.wait_for_url(re.compile("job="))  # the address is written a moment later
-    found = re.search("job=([0-9a-f]{32})", page.evaluate("location.hash"))
-    assert found is not None
-    return found[1]
+    result = re.search("job=([0-9a-f]{32})", page.evaluate("location.hash"))
+    assert result is not None
+    return result[1]
 
 
 def state(service: Running, job: str) -> str:
@@ -74,7 +76,7 @@ def test_job_cancelled_while_sent_is_cancelled_at_the_service(browser: Browser, 
     with started(tmp_path) as service, page_of(browser, f"{service.url}/") as page:
         page.route("**/v1/jobs/compare", lambda route: held.append(route))
         for label in ("Outputs of system 1", "References 1"):
-            fill_long(page, label, [f"{TOPICS[at % 7]} on day {at}" for at in range(400)])
+            fill_long(page, label, [f"{TOPICS[index % 7]} on day {index}" for index in range(400)])
         page.get_by_role("button", name="Score", exact=True).click()
         page.locator("#status").filter(has_text="Sending the texts").wait_for()
         page.get_by_role("button", name="Cancel", exact=True).click()
@@ -110,7 +112,7 @@ def test_page_survives_kill_and_restart_of_the_service(browser: Browser, tmp_pat
 
 
 def test_a_result_outlives_a_restart_and_is_found_by_its_address(browser: Browser, tmp_path: Path) -> None:
-    texts = [f"{TOPICS[at % 7]} was seen on day {at}." for at in range(150)]
+    texts = [f"{TOPICS[index % 7]} was seen on day {index}." for index in range(150)]
     with restartable(tmp_path) as service:
         running = service.start()
         with page_of(browser, f"{running.url}/", refusals=True) as page:

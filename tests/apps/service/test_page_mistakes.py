@@ -33,8 +33,8 @@ MANY = [f"The ferry number {number} was cancelled." for number in range(300)]
 @pytest.fixture
 def refused(browser: Browser, serving: Running) -> Iterator[Page]:
     """A page whose requests may be refused."""
-    with page_of(browser, f"{serving.url}/", refusals=True) as found:
-        yield found
+    with page_of(browser, f"{serving.url}/", refusals=True) as result:
+        yield result
 
 
 def score(page: Page) -> None:
@@ -75,7 +75,7 @@ def test_error_is_shown_at_the_wrong_recipe(refused: Page, options: str, recipes
     page.get_by_label("Recipes or signatures, one per line").fill(recipes)
     score(page)
     page.locator(place).filter(has_text=re.compile(r"\w")).wait_for()
-    said = [one.get_attribute("id") for one in page.locator("[role=alert]").all() if one.inner_text().strip()]
+    said = [item.get_attribute("id") for item in page.locator("[role=alert]").all() if item.inner_text().strip()]
     assert said == [place.removeprefix("#")]
 
 

@@ -130,18 +130,18 @@ def test_systems_are_compared_with_significance(page: Page) -> None:
     scores = nlgauge.score_systems(SYSTEMS, REFS * 4, metric=["bertscore", "baryscore"])
     comparison = nlgauge.compare_systems(scores)
     assert comparison.metrics[0].systems[0].system == "B"
-    for at, metric in enumerate(("bertscore", "baryscore")):
-        found = comparison.metrics[at]
-        for place, row in enumerate(found.systems):
-            shown = page.locator(".ranking").nth(at).locator("tbody tr").nth(place).inner_text().split()
+    for index, metric in enumerate(("bertscore", "baryscore")):
+        result = comparison.metrics[index]
+        for place, row in enumerate(result.systems):
+            shown = page.locator(".ranking").nth(index).locator("tbody tr").nth(place).inner_text().split()
             assert shown[:3] == [str(row.rank), row.system, f"{row.score:.4f}"]
             assert row.interval is not None
             assert f"{row.interval.low:.4f}" in shown
         assert float(table_score(page, metric)) == pytest.approx(
-            next(row.score for row in found.systems if row.system == "B"), abs=5e-5
+            next(row.score for row in result.systems if row.system == "B"), abs=5e-5
         )
-        (pair,) = found.pairs
-        mark = page.locator(".matrix").nth(at).locator("tbody tr").first.locator("td").nth(1)
+        (pair,) = result.pairs
+        mark = page.locator(".matrix").nth(index).locator("tbody tr").first.locator("td").nth(1)
         word = "better than" if pair.better else "not shown to differ from"
         assert word in mark.inner_text()
     assert page.locator("#verdicts p").count() >= 2
@@ -168,8 +168,8 @@ def test_preprocessing_is_studied_as_a_job_and_shown_as_strips(page: Page) -> No
 
 def test_a_study_is_cancelled(page: Page) -> None:
     many = 60
-    fill_long(page, "Outputs of system 1", [f"{HYPS[at % 3]} Number {at}." for at in range(many)])
-    fill_long(page, "References 1", [f"{REFS[at % 3]} Number {at}." for at in range(many)])
+    fill_long(page, "Outputs of system 1", [f"{HYPS[index % 3]} Number {index}." for index in range(many)])
+    fill_long(page, "References 1", [f"{REFS[index % 3]} Number {index}." for index in range(many)])
     choose_metrics(page, "moverscore")
     run(page)
     page.get_by_role("button", name="Run the study").click()
@@ -184,9 +184,9 @@ def test_a_study_is_cancelled(page: Page) -> None:
 
 def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
     count = 3_000
-    hyps = [f"{HYPS[at % 3]} Number {at} of a long list." for at in range(count)]
+    hyps = [f"{HYPS[index % 3]} Number {index} of a long list." for index in range(count)]
     fill_long(page, "Outputs of system 1", hyps)
-    fill_long(page, "References 1", [f"{REFS[at % 3]} Number {at} of a list." for at in range(count)])
+    fill_long(page, "References 1", [f"{REFS[index % 3]} Number {index} of a list." for index in range(count)])
     choose_metrics(page, "chrf")
     run(page)
     assert page.locator("#segments-said").inner_text().startswith("3,000 segments")

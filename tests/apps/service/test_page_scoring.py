@@ -38,8 +38,8 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def refused(browser: Browser, serving: Running) -> Iterator[Page]:
     """A page whose requests may be refused."""
-    with page_of(browser, f"{serving.url}/", refusals=True) as found:
-        yield found
+    with page_of(browser, f"{serving.url}/", refusals=True) as result:
+        yield result
 
 
 def saved(page: Page, label: str) -> str:
@@ -74,10 +74,10 @@ def test_pasted_texts_get_the_scores_of_the_library(page: Page) -> None:
         signature = page.locator(f"#signatures .signature:has(b:text-is('{name}')) code")
         assert signature.inner_text() == score.signature.short()
         assert str(score.signature).startswith(signature.get_attribute("title") or "none")
-    found = json.loads(saved(page, "JSON"))["scores"]
-    for record in found:
+    result = json.loads(saved(page, "JSON"))["scores"]
+    for record in result:
         del record["system"]
-    for record, score in zip(found, expected.values(), strict=True):
+    for record, score in zip(result, expected.values(), strict=True):
         of_library = score.to_dict()
         of_library.pop("system", None)
         assert record == of_library
@@ -111,7 +111,7 @@ def test_dropped_files_become_systems_and_references(page: Page) -> None:
     dropped(page, "#references-1-text", {"refs.en": "\r\n".join(REFS).encode()})
     page.locator("#references-1-count").filter(has_text="3 lines").wait_for()
     page.locator("#system-2-count").filter(has_text="3 lines from two.txt.gz").wait_for()
-    assert [page.get_by_label(f"Name of system {at}").input_value() for at in (1, 2)] == ["one", "two"]
+    assert [page.get_by_label(f"Name of system {index}").input_value() for index in (1, 2)] == ["one", "two"]
     choose_metrics(page, "bertscore")
     run(page)
     assert table_score(page, "bertscore", 0) == f"{nlgauge.score(OTHERS, REFS).system_score:.4f}"
@@ -331,10 +331,10 @@ def test_a_shared_address_restores_the_form(browser: Browser, serving: Running, 
 
 
 def chosen(page: Page) -> list[str]:
-    found: list[str] = page.eval_on_selector_all(
+    result: list[str] = page.eval_on_selector_all(
         "#metric-groups input:checked", "boxes => boxes.map(box => box.id).sort()"
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize("packed", ["AAAA", "!!!", "q1YqSizJzFOyUoqOVYrVUQIA"])
@@ -437,14 +437,14 @@ def test_hostile_texts_are_texts(page: Page) -> None:
     page.get_by_label("Sort by").select_option("segment")
     page.get_by_label("System A").select_option(label=name)
     page.get_by_label("System B").select_option(label="B")
-    for at, text in enumerate(HOSTILE):
-        page.locator(f"#segments-list .row[data-segment='{at}']").click()
-        page.locator("#segment h3").filter(has_text=re.compile(rf"^Segment {at + 1}$")).wait_for()
+    for index, text in enumerate(HOSTILE):
+        page.locator(f"#segments-list .row[data-segment='{index}']").click()
+        page.locator("#segment h3").filter(has_text=re.compile(rf"^Segment {index + 1}$")).wait_for()
         shown: Any = (
             page.locator("#segment .words").all_text_contents()
-            + page.locator(f"#segments-list .row[data-segment='{at}'] .text").all_text_contents()
+            + page.locator(f"#segments-list .row[data-segment='{index}'] .text").all_text_contents()
         )
-        assert any(text[:160] in one for one in shown), at
+        assert any(text[:160] in item for item in shown), index
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, main script, #segment b, #scores b").count() == 0
     # Even markup that got in would not run: the policy knows the page's own script only.

@@ -141,15 +141,15 @@ def test_additional_models_of_a_metric_are_checked() -> None:
 
 
 def test_all_known_models_are_listed_with_their_state() -> None:
-    assert {one["name"] for one in Policy().models()} == set(CARDS)
-    assert [one["available"] for one in Policy(["muse"]).models() if one["name"] == "minilm"] == [False]
+    assert {model["name"] for model in Policy().models()} == set(CARDS)
+    assert [model["available"] for model in Policy(["muse"]).models() if model["name"] == "minilm"] == [False]
 
 
 def test_unavailable_metrics_have_a_reason(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {one["name"]: one for one in service.get("/v1/metrics").json()}
-    assert (found["bertscore"]["available"], found["bertscore"]["reason"]) == (True, None)
-    assert not found["lexical-graph"]["available"]
-    assert found["lexical-graph"]["reason"] == "it needs a file (vectors)"
+    result = {item["name"]: item for item in service.get("/v1/metrics").json()}
+    assert (result["bertscore"]["available"], result["bertscore"]["reason"]) == (True, None)
+    assert not result["lexical-graph"]["available"]
+    assert result["lexical-graph"]["reason"] == "it needs a file (vectors)"
     without = Policy()
     monkeypatch.setattr(policies, "find_spec", lambda name: None)
     assert "nlgauge[spacy]" in (without.why_not(METRICS["entity-graph"]) or "")

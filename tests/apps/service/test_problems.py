@@ -55,31 +55,31 @@ def test_an_option_at_the_top_of_a_request_is_referred_to_options() -> None:
 
 
 def test_validation_errors_name_places_but_not_values() -> None:
-    found = [
+    result = [
         {"loc": ("body", "systems", "a", number), "type": "string_type", "msg": "not a string", "input": "secret"}
         for number in range(30)
     ]
-    problem = validation_problem(found).to_dict()
+    problem = validation_problem(result).to_dict()
     assert problem["detail"] == "systems.a[0] must be a string (and 29 more problems)"
     assert len(problem["errors"]) == 10
     assert "secret" not in json.dumps(problem)
 
 
 def test_unknown_field_suggests_the_closest_name() -> None:
-    found = [{"type": "extra_forbidden", "loc": ("body", "hyp"), "msg": "Extra inputs are not permitted"}]
-    problem = validation_problem(found, ["hyps", "systems", "refs"]).to_dict()
+    result = [{"type": "extra_forbidden", "loc": ("body", "hyp"), "msg": "Extra inputs are not permitted"}]
+    problem = validation_problem(result, ["hyps", "systems", "refs"]).to_dict()
     assert problem["detail"] == "unknown field 'hyp'; did you mean 'hyps'?"
     assert problem["errors"] == [{"where": "body.hyp", "what": "unknown field 'hyp'; did you mean 'hyps'?"}]
 
 
 def test_value_of_several_types_is_one_error() -> None:
-    found = [
+    result = [
         {"type": "string_type", "loc": ("body", "refs", 1, "str"), "msg": "Input should be a valid string"},
         {"type": "list_type", "loc": ("body", "refs", 1, "list[str]"), "msg": "Input should be a valid list"},
     ]
-    assert validation_problem(found).to_dict()["detail"] == "refs[1] must be a string or a list"
+    assert validation_problem(result).to_dict()["detail"] == "refs[1] must be a string or a list"
 
 
 def test_system_may_be_named_like_a_type() -> None:
-    found = [{"type": "string_type", "loc": ("body", "systems", "str", 0), "msg": ""}]
-    assert validation_problem(found).to_dict()["errors"][0]["where"] == "body.systems.str[0]"
+    result = [{"type": "string_type", "loc": ("body", "systems", "str", 0), "msg": ""}]
+    assert validation_problem(result).to_dict()["errors"][0]["where"] == "body.systems.str[0]"

@@ -135,7 +135,7 @@ def test_invalid_requests_get_problem_details(
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
     assert problem["status"] == status
-    assert says in problem["detail"] or any(says in one["where"] for one in problem.get("errors", ()))
+    assert says in problem["detail"] or any(says in item["where"] for item in problem.get("errors", ()))
     assert "Traceback" not in answer.text
 
 
@@ -153,15 +153,15 @@ def test_web_form_is_not_accepted_as_json(service: TestClient) -> None:
 
 
 def test_metrics_are_listed_with_what_requests_may_set(service: TestClient) -> None:
-    listed = {one["name"]: one for one in service.get("/v1/metrics").json()}
+    listed = {item["name"]: item for item in service.get("/v1/metrics").json()}
     assert set(listed) == set(METRICS)
-    idf = next(one for one in listed["bertscore"]["options"] if one["name"] == "idf")
+    idf = next(option for option in listed["bertscore"]["options"] if option["name"] == "idf")
     assert idf["values"] == "none or refs or both"
     assert listed["bertscore"]["main"] == "f1"
 
 
 def test_models_are_listed(service: TestClient) -> None:
-    listed = {one["name"]: one for one in service.get("/v1/models").json()}
+    listed = {item["name"]: item for item in service.get("/v1/models").json()}
     assert listed["minilm"]["available"]
     assert listed["minilm"]["weights"] == "53aa51172d14"
 

@@ -112,9 +112,9 @@ def test_service_survives_raw_bytes(running: Running) -> None:
     for wait in (0.1, 1.0, 5.0):
         answers = Counter()
         for content in broken_requests(60, seed=1):
-            found = exchange(running.port, content, wait=wait)
-            assert b"Traceback" not in found
-            answers[found[9:12]] += 1
+            result = exchange(running.port, content, wait=wait)
+            assert b"Traceback" not in result
+            answers[result[9:12]] += 1
         assert not any(status.startswith(b"5") for status in answers)
         if answers[b"400"] > 5 and answers[b"413"] > 1:
             break

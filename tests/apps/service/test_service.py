@@ -77,11 +77,11 @@ def test_windows_are_encoded_once_among_all_requests(
     monkeypatch.setattr(encoder, "encode", encode)
     rng = np.random.default_rng(1)
     long, other = " ".join(rng.choice(WORDS, 180)), " ".join(rng.choice(WORDS, 120))
-    found = thread.submit(call([long], [other], window="model")).result(60)
+    result = thread.submit(call([long], [other], window="model")).result(60)
     assert sum(read) == sum(len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120))
     with pytest.warns(nlgauge.errors.WindowsWarning):
         (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
-    assert found[0].to_dict() == expected.to_dict()
+    assert result[0].to_dict() == expected.to_dict()
 
 
 class Slow:
@@ -105,7 +105,7 @@ class Slow:
 def test_waiting_requests_share_batches_with_identical_scores(
     encoder: HashEncoder, thread: InferenceThread, batches: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = [(text(at), text(at + 3)) for at in range(40)]
+    pairs = [(text(index), text(index + 3)) for index in range(40)]
     alone = [nlgauge.score([hyp], [ref], model="hash", layer=1).to_dict() for hyp, ref in pairs]
     slow = Slow(monkeypatch, encoder)
     first = thread.submit(call(["a cat"], ["a dog"]))
@@ -130,8 +130,8 @@ def test_default_model_is_bit_identical_in_shared_batches(thread: InferenceThrea
         for hyp, ref in zip(hyps, refs, strict=True)
     ]
     with ThreadPoolExecutor(24) as pool:
-        found = list(pool.map(lambda one: thread.submit(one).result(60)[0].to_dict(), calls))
-    assert found == alone
+        result = list(pool.map(lambda one: thread.submit(one).result(60)[0].to_dict(), calls))
+    assert result == alone
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
@@ -148,9 +148,9 @@ def test_every_metric_is_bit_identical_in_shared_batches(thread: InferenceThread
     ]
     futures = [thread.submit(caller.score(ScoreRequest.model_validate(body), [])) for body in bodies]
     for body, future in zip(bodies, futures, strict=True):
-        found = json.dumps([score.to_dict() for score in future.result(60)])
+        result = json.dumps([score.to_dict() for score in future.result(60)])
         alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metric"][0])
-        assert found == json.dumps([alone.to_dict()]), body["metric"]
+        assert result == json.dumps([alone.to_dict()]), body["metric"]
 
 
 def test_failing_request_does_not_affect_others(
@@ -159,7 +159,7 @@ def test_failing_request_does_not_affect_others(
     slow = Slow(monkeypatch, encoder)
     thread.submit(call(["a cat"], ["a dog"]))
     assert slow.entered.wait(60)
-    good, bad, other = (thread.submit(call([one], [one])) for one in ("a cat", "", "the dog"))
+    good, bad, other = (thread.submit(call([item], [item])) for item in ("a cat", "", "the dog"))
     slow.go.set()
     assert good.result(60)[0].system_score == pytest.approx(1, abs=1e-6)
     with pytest.raises(InputError, match="both empty"):
@@ -209,9 +209,9 @@ def test_large_work_takes_turns_with_requests_and_can_be_cancelled(
     ids = np.array([[1, 5, 6, 2]])
     counted: list[int] = []
     with run_context(encoder_pool=thread, before_batch=counted.append):
-        found = thread.encode(encoder, ids, (1,))
+        result = thread.encode(encoder, ids, (1,))
     assert counted == [4]
-    assert np.array_equal(found[0], encoder.encode(ids, (1,))[0])
+    assert np.array_equal(result[0], encoder.encode(ids, (1,))[0])
 
     def stop(_: int) -> None:
         raise InterruptedError

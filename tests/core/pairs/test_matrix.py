@@ -110,8 +110,8 @@ def test_bits_do_not_depend_on_threads_tiles_or_neighbours(monkeypatch: pytest.M
 
 
 def test_each_text_is_encoded_once_with_any_memory(counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    a = [" ".join(WORDS[at : at + 1 + at % 7]) for at in range(30)]
-    b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
+    a = [" ".join(WORDS[index : index + 1 + index % 7]) for index in range(30)]
+    b = [" ".join(WORDS[index : index + 2 + index % 5]) for index in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
     monkeypatch.setattr("nlgauge.core.engine._WINDOW_BYTES", 20_000)  # several windows
     counted.seen.clear()
@@ -128,7 +128,7 @@ def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkey
 
     def watched(*args: Any, **options: Any) -> Any:
         for window in encode_windows(*args, **options):
-            loaded.append(sum(len(one.tokens) for one in window.values()))
+            loaded.append(sum(len(item.tokens) for item in window.values()))
             yield window
 
     monkeypatch.setattr(engine, "encode_windows", watched)
@@ -230,7 +230,7 @@ def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: Coun
 
 def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
     recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
-    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): no weight left by idf"):
+    with pytest.warns(nlgauge.errors.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf or a stop-word list"):
         matrix = nlgauge.matrix(a, b, recipe)
     with pytest.warns(nlgauge.errors.ZeroWeightWarning, match="4 segments"):
         score = expanded(a, b, recipe)

@@ -41,9 +41,9 @@ def test_a_utility_is_the_mean_score_against_the_other_candidates(
                 assert np.isnan(utilities).all()
                 continue
             scores = nlgauge.matrix(group, metric=recipe, model=model).scores
-            for at in range(len(group)):
-                others = np.delete(scores[at], at)
-                assert utilities[at] == math.fsum(others) / len(others)
+            for index in range(len(group)):
+                others = np.delete(scores[index], index)
+                assert utilities[index] == math.fsum(others) / len(others)
 
 
 @quick
@@ -56,8 +56,8 @@ def test_a_ranking_depends_neither_on_other_segments_nor_on_the_order_of_candida
         backward = nlgauge.rank([group[::-1] for group in candidates[::-1]], metric=RECIPE, model=model)
         alone = nlgauge.rank(candidates[:1], metric=RECIPE, model=model)
     assert np.array_equal(alone.utilities[0], together.utilities[0], equal_nan=True)
-    for one, other in zip(together.utilities, backward.utilities[::-1], strict=True):
-        assert np.array_equal(one, other[::-1], equal_nan=True)
+    for first, other in zip(together.utilities, backward.utilities[::-1], strict=True):
+        assert np.array_equal(first, other[::-1], equal_nan=True)
 
 
 def test_the_candidate_that_is_nearest_to_all_others_is_chosen() -> None:

@@ -19,7 +19,7 @@ def test_a_text_is_encoded_once_and_comes_back_as_it_was() -> None:
     with VectorFile() as file:
         for window in windows:
             encoded = encode_texts(encoder, [tokens[text] for text in window], (0, 2), batch_tokens=64, cache=file)
-            for text, one in zip(window, encoded, strict=True):
+            for text, value in zip(window, encoded, strict=True):
                 for layer in (0, 2):
-                    assert np.array_equal(one.layers[layer], first[text].layers[layer])
+                    assert np.array_equal(value.layers[layer], first[text].layers[layer])
     assert set(encoder.seen.values()) == {1}

@@ -94,9 +94,9 @@ def largest_difference(left: Any, right: Any, lengths: tuple[int, ...], *, seed:
     for length in lengths:
         ids = random.integers(0, 300, (3, length))
         ids[0, length // 2] = 1
-        for one, other in zip(left.encode(ids, layers), right.encode(ids, layers), strict=True):
-            assert np.isfinite(one).all()
-            largest = max(largest, float(np.abs(one - other).max()))
+        for first, other in zip(left.encode(ids, layers), right.encode(ids, layers), strict=True):
+            assert np.isfinite(first).all()
+            largest = max(largest, float(np.abs(first - other).max()))
     return largest
 
 
@@ -144,14 +144,14 @@ def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
     engine: type[GraphEncoder], folder_of: Folders, shape: str
 ) -> None:
     folder = folder_of(shape)
-    one, *others = (graph_encoder(engine, folder, threads=threads) for threads in (1, 2, 3))
-    layers = tuple(range(one.layers + 1))
+    first, *others = (graph_encoder(engine, folder, threads=threads) for threads in (1, 2, 3))
+    layers = tuple(range(first.layers + 1))
     for length in (1, 2, 5, 16, 29, 54):
         ids = np.random.default_rng(length).integers(0, 300, (6, length))
         alone: list[NDArray[np.float32]] = [
-            np.concatenate(rows) for rows in zip(*(one.encode(row[None], layers) for row in ids), strict=True)
+            np.concatenate(rows) for rows in zip(*(first.encode(row[None], layers) for row in ids), strict=True)
         ]
-        for encoder in (one, *others):
+        for encoder in (first, *others):
             for part in (slice(0, 6), slice(1, 4)):
                 for layer, vectors in enumerate(encoder.encode(ids[part], layers)):
                     assert np.array_equal(vectors, alone[layer][part]), (length, layer)
@@ -270,8 +270,8 @@ def test_distances_share_the_rows_that_they_share_in_transformers(buckets: int, 
     text = torch.zeros(1, longest, 1)
     span = buckets if buckets > 0 else reach
     theirs = (build_relative_position(text, text, buckets, reach)[0] + span).clamp(0, 2 * span - 1)
-    at = np.arange(longest)
-    assert np.array_equal(relative_rows(config, at[:, None] - at[None]), theirs.numpy())
+    index = np.arange(longest)
+    assert np.array_equal(relative_rows(config, index[:, None] - index[None]), theirs.numpy())
 
 
 # From texts to scores
@@ -312,8 +312,8 @@ def test_engines_agree_on_scores(folder_of: Folders, shape: str) -> None:
     refs = [*TEXTS[3:], *TEXTS[:3]]
     expected = nlgauge.score(TEXTS, refs, engine="torch", device="cpu", **options)
     for engine in ENGINES:
-        found = nlgauge.score(TEXTS, refs, engine=engine, **options)
+        result = nlgauge.score(TEXTS, refs, engine=engine, **options)
         for name, values in expected.segments.items():
-            assert np.abs(values - found.segments[name]).max() < SCORES
-        left, right = expected.signature.recipe, found.signature.recipe
+            assert np.abs(values - result.segments[name]).max() < SCORES
+        left, right = expected.signature.recipe, result.signature.recipe
         assert {key for key in left if left[key] != right[key]} == {"engine"}

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 import nlgauge.encoders.engines.graph_engines
@@ -62,7 +62,7 @@ def corpus_of_lengths(lengths: dict[int, int]) -> list[Tokens]:
             special = np.zeros(length, dtype=bool)
             special[[0, -1]] = True
             texts.append(Tokens(ids, special, np.arange(len(ids), dtype=np.int32)))
-    return [texts[at] for at in random.permutation(len(texts))]
+    return [texts[index] for index in random.permutation(len(texts))]
 
 
 def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
@@ -101,8 +101,8 @@ def test_a_single_token_is_the_same_bits_in_any_batch(engine: type[GraphEncoder]
     encoder = tiny(engine, tmp_path / kind, kind)
     ids = some_ids(1, count=9)
     (together,) = encoder.encode(ids, (3,))
-    for at, row in enumerate(ids):
-        assert np.array_equal(encoder.encode(row[None], (3,))[0][0], together[at])
+    for index, row in enumerate(ids):
+        assert np.array_equal(encoder.encode(row[None], (3,))[0][0], together[index])
 
 
 # Graphs
@@ -219,16 +219,29 @@ def test_a_cache_that_cannot_be_written_is_only_slower(
 # Files that it cannot use
 
 
-@pytest.mark.parametrize("instead", ["pytorch_model.bin", "shards"])
 @pytest.mark.usefixtures("own_cache")
-def test_weights_in_another_format_send_to_torch(engine: type[GraphEncoder], tmp_path: Path, instead: str) -> None:
+def test_weights_that_are_not_tensors_are_refused(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
-    names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
-    for name in names if instead == "shards" else [instead]:
-        (folder / name).write_bytes(b"not read by this engine")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(UnsupportedModelError, match=r"'tiny' has no model.safetensors.*nlgauge\[torch\]"):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(
+        UnsupportedModelError, match=r"refused to read pytorch_model\.bin of model 'tiny': it contains"
+    ):
         engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_shards_are_read_as_one_file(engine: type[GraphEncoder], tmp_path: Path) -> None:
+    expected = tiny(engine, tmp_path / "whole").encode(some_ids(6), (0, 4))
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names = sorted(tensors)
+    for number, part in enumerate((names[::2], names[1::2]), start=1):
+        path = folder / f"model-{number:05d}-of-00002.safetensors"
+        save_file({name: tensors[name] for name in part}, path, {"format": "pt"})
+    encoder = engine(files_of(folder), threads=1)
+    for vectors, same in zip(encoder.encode(some_ids(6), (0, 4)), expected, strict=True):
+        assert np.array_equal(vectors, same)
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -303,8 +316,8 @@ def test_a_graph_of_other_layers_under_the_wrong_name_is_built_again(
     encoder = tiny(engine, tmp_path / "tiny")
     wanted = encoder.encode(some_ids(4), (2,))[0]
     encoder.encode(some_ids(4), (1,))
-    one, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
-    two.write_bytes(one.read_bytes())
+    first, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
+    two.write_bytes(first.read_bytes())
     assert np.array_equal(tiny(engine, tmp_path / "again").encode(some_ids(4), (2,))[0], wanted)
 
 
@@ -334,10 +347,10 @@ def test_openvino_encodes_run_one_by_one_where_a_batch_would_move_bits(
     with pytest.warns(
         NlgaugeWarning, match=r"with OpenVINO .* last bits of vectors of model 'tiny' .* engine 'onnx' may be faster"
     ):
-        found = encoder.encode(ids, (1, 2))
-    for one, other in zip(found, expected, strict=True):
-        assert one.shape == other.shape
-        assert np.allclose(one, other, atol=1e-6)
+        result = encoder.encode(ids, (1, 2))
+    for first, other in zip(result, expected, strict=True):
+        assert first.shape == other.shape
+        assert np.allclose(first, other, atol=1e-6)
 
 
 def test_the_probe_sees_a_batch_that_moves_bits() -> None:

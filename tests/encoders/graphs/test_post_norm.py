@@ -12,7 +12,8 @@ import onnx
 import pytest
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
-from nlgauge.encoders.graphs.families import CheckpointWeights, encoder_graph, family_of
+from nlgauge.encoders.checkpoint import CheckpointWeights
+from nlgauge.encoders.graphs.families import encoder_graph, family_of
 from nlgauge.encoders.graphs.post_norm import relative_bucket
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
@@ -94,9 +95,9 @@ def test_the_spelling_of_2018_is_read(tmp_path: Path) -> None:
 def test_half_precision_is_widened_before_anything_is_computed(tmp_path: Path, kind: str) -> None:
     half = {name: value.astype(np.float16) for name, value in tiny_tensors(TINY[kind]).items()}
     wide = {name: value.astype(np.float32) for name, value in half.items()}
-    found = weights(tmp_path / "half", kind, half)
-    assert {value.dtype for value in found.values()} == {np.dtype(np.float32)}
-    assert_same(found, weights(tmp_path / "wide", kind, wide))
+    result = weights(tmp_path / "half", kind, half)
+    assert {value.dtype for value in result.values()} == {np.dtype(np.float32)}
+    assert_same(result, weights(tmp_path / "wide", kind, wide))
 
 
 def test_bfloat16_is_read_as_the_upper_half_of_float32(tmp_path: Path) -> None:
@@ -118,11 +119,11 @@ def test_mapped_weights_are_those_that_are_read(tmp_path: Path, padding: int) ->
     write_arrays(folder / "model.safetensors", tensors, dtype="F32", padding=padding)
     family = family_of(TINY["bert"], model="tiny")
     read = CheckpointWeights(folder, family, model="tiny", engine="onnx", mapped=True)
-    found = read.take({name: value.shape for name, value in expected.items()})
-    assert_same(found, expected)
-    assert all(value.flags.aligned for value in found.values())
+    result = read.take({name: value.shape for name, value in expected.items()})
+    assert_same(result, expected)
+    assert all(value.flags.aligned for value in result.values())
     start = 8 + int.from_bytes((folder / "model.safetensors").read_bytes()[:8], "little")
-    assert {value.flags.writeable for value in found.values()} == {start % 4 != 0}, "a copy is of its own"
+    assert {value.flags.writeable for value in result.values()} == {start % 4 != 0}, "a copy is of its own"
 
 
 @pytest.mark.parametrize(

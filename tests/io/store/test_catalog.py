@@ -14,8 +14,10 @@ def test_every_card_can_be_fetched_and_checked() -> None:
         assert bool(card.sources) != (card.package is not None)
         if card.package is not None:
             assert set(card.digests) == {card.weights, card.tokenizer}
-        elif card.weights.endswith(".gguf"):
+        elif card.weights.endswith((".gguf", ".zip")):
             assert list(card.digests) == [card.weights], "one file is the whole model"
+        elif card.kind == "lexicon":
+            assert card.weights in card.digests
         elif card.kind == "annotator":
             assert {card.weights, card.tokenizer, "config.cfg", "meta.json"} <= set(card.digests)
         else:

@@ -213,13 +213,13 @@ for metric in ("bertscore:layer=2", "moverscore:aggregation=layer-1,idf=both", s
 
 def test_the_environment(folder: Path, tmp_path: Path) -> None:
     """Variables that this library, or what it computes with, reads."""
-    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "LC_ALL": "C"}
+    first = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "LC_ALL": "C"}
     two = {"OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "2", "TOKENIZERS_PARALLELISM": "true", "PYTHONHASHSEED": "7"}
-    one |= {"NLGAUGE_OFFLINE": "1", "NLGAUGE_CACHE": str(tmp_path / "one"), "OMP_WAIT_POLICY": "ACTIVE"}
+    first |= {"NLGAUGE_OFFLINE": "1", "NLGAUGE_CACHE": str(tmp_path / "one"), "OMP_WAIT_POLICY": "ACTIVE"}
     two |= {"XDG_CACHE_HOME": str(tmp_path / "two"), "HF_HOME": str(tmp_path / "hub"), "PYTHONOPTIMIZE": "1"}
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("NLGAUGE", "OMP", "HF"))}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(folder), *HYPS, "the storm.", *REFS, "a cat ran"]
-    said = [subprocess.run(command, env=plain | extra, capture_output=True, text=True) for extra in (one, two)]
+    said = [subprocess.run(command, env=plain | extra, capture_output=True, text=True) for extra in (first, two)]
     assert said[0].stdout.count("\n") == 3, said[0].stderr
     assert said[0].stdout == said[1].stdout
 
@@ -249,7 +249,7 @@ def two(folder: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_the_signature_of_one_configuration_is_refused_by_the_other(two: tuple[Path, Path]) -> None:
-    first, second = (nlgauge.score(HYPS, REFS, model=str(one), layer=2) for one in two)
+    first, second = (nlgauge.score(HYPS, REFS, model=str(item), layer=2) for item in two)
     assert first.mean != second.mean
     assert first.signature.recipe["weights"] == second.signature.recipe["weights"]
     with pytest.raises(nlgauge.errors.SignatureError, match="config: asked"):
@@ -257,13 +257,13 @@ def test_the_signature_of_one_configuration_is_refused_by_the_other(two: tuple[P
 
 
 def test_cached_vectors_are_not_taken_across(two: tuple[Path, Path], tmp_path: Path) -> None:
-    apart = [nlgauge.score(HYPS, REFS, model=str(one), layer=2).mean for one in two]
-    cached = [nlgauge.score(HYPS, REFS, model=str(one), layer=2, cache=str(tmp_path / "v")).mean for one in two]
+    apart = [nlgauge.score(HYPS, REFS, model=str(item), layer=2).mean for item in two]
+    cached = [nlgauge.score(HYPS, REFS, model=str(item), layer=2, cache=str(tmp_path / "v")).mean for item in two]
     assert cached == apart
 
 
 def test_baselines_and_means_are_not_taken_across(two: tuple[Path, Path], tmp_path: Path) -> None:
-    encoders = [load_encoder(str(one)) for one in two]
+    encoders = [load_encoder(str(item)) for item in two]
     baseline = Baseline({"weights": encoders[0].digest, "model": "tiny"}, {2: (0.1, 0.1, 0.1)})
     baseline.check_fits(encoders[0], "", path="a.tsv")
     with pytest.raises(BaselineError, match="was made with model 'tiny'"):
@@ -309,19 +309,19 @@ def minilm_elsewhere(tmp_path: Path) -> Callable[..., Path]:
 def test_a_known_model_in_a_folder_is_that_model(minilm_elsewhere: Callable[..., Path]) -> None:
     folder = minilm_elsewhere(_name_or_path="somewhere", transformers_version="5")
     known = nlgauge.score(HYPS, REFS, rescale=True, lang="en")
-    found = nlgauge.score(HYPS, REFS, rescale=True, lang="en", model=str(folder))
-    assert found.mean == known.mean, "its tuned layer and its shipped baseline"
-    assert str(found.signature) == str(known.signature).replace("model:minilm", "model:mf")
+    result = nlgauge.score(HYPS, REFS, rescale=True, lang="en", model=str(folder))
+    assert result.mean == known.mean, "its tuned layer and its shipped baseline"
+    assert str(result.signature) == str(known.signature).replace("model:minilm", "model:mf")
 
 
 def test_known_weights_in_another_configuration_are_another_model(minilm_elsewhere: Callable[..., Path]) -> None:
     folder = str(minilm_elsewhere(num_attention_heads=6))
     with pytest.raises(nlgauge.errors.RecipeError, match="model 'mf' has no default layer"):
         nlgauge.score(HYPS, REFS, model=folder)
-    found, known = nlgauge.score(HYPS, REFS, model=folder, layer=4), nlgauge.score(HYPS, REFS)
-    assert found.signature.recipe["weights"] == known.signature.recipe["weights"] == "53aa51172d14"
-    assert found.signature.recipe["config"] != known.signature.recipe["config"] == "f90758c9ccb5"
-    assert found.mean != known.mean
+    result, known = nlgauge.score(HYPS, REFS, model=folder, layer=4), nlgauge.score(HYPS, REFS)
+    assert result.signature.recipe["weights"] == known.signature.recipe["weights"] == "53aa51172d14"
+    assert result.signature.recipe["config"] != known.signature.recipe["config"] == "f90758c9ccb5"
+    assert result.mean != known.mean
 
 
 @pytest.mark.torch

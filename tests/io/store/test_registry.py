@@ -98,6 +98,6 @@ def test_python_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_reason_is_the_line_that_helps(stderr: str, reason: str) -> None:
-    found = pip_reason(stderr, 3)
-    assert reason in found
-    assert "WARNING" not in found
+    result = pip_reason(stderr, 3)
+    assert reason in result
+    assert "WARNING" not in result

@@ -60,6 +60,6 @@ def test_frequency_ignores_nouns_mentioned_once() -> None:
 @pytest.mark.parametrize("text", ["", "it rain:V .", "."])
 def test_a_text_without_a_noun_has_values(text: str) -> None:
     # The released code divides by zero here.
-    found = annotated(text)
-    assert count_devices(found).cohesion == count_devices(found).repetition == 0
-    assert connectivity(find_foci(found), len(found.sentences)) == focus_frequency(find_foci(found)) == 0
+    result = annotated(text)
+    assert count_devices(result).cohesion == count_devices(result).repetition == 0
+    assert connectivity(find_foci(result), len(result.sentences)) == focus_frequency(find_foci(result)) == 0

@@ -32,8 +32,8 @@ def test_the_released_code_finds_words_spelt_as_a_lemma() -> None:
 def test_released_code_misses_word_before_comma() -> None:
     words = (AnnotatedWord(0, 3, "cat", "cat", "NOUN"), AnnotatedWord(3, 4, ",", ",", "PUNCT"))
     text = AnnotatedText("cat, CAT", (AnnotatedSentence(0, 8, (*words, AnnotatedWord(5, 8, "CAT", "cat", "NOUN"))),))
-    assert [one.start for one in find_mentions(text, "surface")] == [5], "case is no part of a spelling"
-    assert [one.start for one in find_mentions(text, "lemma")] == [0, 5]
+    assert [mention.start for mention in find_mentions(text, "surface")] == [5], "case is no part of a spelling"
+    assert [mention.start for mention in find_mentions(text, "lemma")] == [0, 5]
 
 
 def test_a_mention_is_all_tokens_that_overlap_it() -> None:

@@ -60,7 +60,7 @@ def test_an_empty_text_is_never_the_best(metric: str, best: float) -> None:
 
 
 def test_the_run_part_names_each_systems_own_idf() -> None:
-    one, two = nlgauge.score_systems({"a": HYPS, "b": REFS[::-1]}, REFS, metric=["moverscore"])
-    assert one.signature.recipe == two.signature.recipe
-    assert one.signature.run["idf_hyps"] != two.signature.run["idf_hyps"]
+    first, two = nlgauge.score_systems({"a": HYPS, "b": REFS[::-1]}, REFS, metric=["moverscore"])
+    assert first.signature.recipe == two.signature.recipe
+    assert first.signature.run["idf_hyps"] != two.signature.run["idf_hyps"]
     assert "idf_hyps" not in nlgauge.score(HYPS, REFS, metric="moverscore:idf=refs").signature.run

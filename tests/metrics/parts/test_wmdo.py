@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgauge.metrics.sentsim import chunks, flow_links, wmdo
+from nlgauge.metrics.parts.word_matches import chunks
+from nlgauge.metrics.sentsim import flow_links, wmdo
 
 permutations = st.integers(1, 12).flatmap(lambda count: st.permutations(range(count)))
 

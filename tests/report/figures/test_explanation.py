@@ -25,9 +25,9 @@ def explained(hyp: str, ref: str, metric: str) -> Explanation:
 @BOTH
 @pytest.mark.parametrize("metric", ["bertscore:layer=2", "moverscore"])
 def test_the_same_explanation_gives_the_same_bytes(tmp_path: Path, kind: Kind, metric: str) -> None:
-    found = explained("the cat sat on $it$ , _{", "a small dog ran", metric)
+    result = explained("the cat sat on $it$ , _{", "a small dog ran", metric)
     for name in ("a.png", "b.png"):
-        save_figure(found.figure(kind=kind), tmp_path / name)
+        save_figure(result.figure(kind=kind), tmp_path / name)
     first = (tmp_path / "a.png").read_bytes()
     assert first.startswith(b"\x89PNG")
     assert first == (tmp_path / "b.png").read_bytes()

@@ -13,7 +13,7 @@ from nlgauge.studies.factors.surrogate import fit_surrogates
 def test_names_and_captions_are_on_them(tmp_path: Path):
     rng = np.random.default_rng(1)
     lex, syn = rng.normal(size=(2, 50))
-    metrics = {f"metric$ {at}": lex + at * syn + rng.normal(size=50) for at in range(5)}
+    metrics = {f"metric$ {index}": lex + index * syn + rng.normal(size=50) for index in range(5)}
     study = fit_surrogates(metrics, {"LEX": lex, "SYN": syn}, own={"CLB": dict.fromkeys(metrics, syn**2)}, data="d")
     study.save_figure(tmp_path / "one.svg")
     drawn = (tmp_path / "one.svg").read_text(encoding="utf-8")

@@ -24,17 +24,17 @@ def test_a_planted_rotation_is_bad_before_and_perfect_after() -> None:
     words = HeldOut(source, target, links, gold=True, left_out=0)
     before = evaluate_map(words, None)
     assert max(before[:3]) < 0.2
-    found = fit_remapping(np.concatenate(source), np.concatenate(target), method="clp")
-    after = evaluate_map(words, found)
+    result = fit_remapping(np.concatenate(source), np.concatenate(target), method="clp")
+    after = evaluate_map(words, result)
     assert after == (1.0, 1.0, 1.0, 1.0, 240, 40)
-    assert np.isnan(evaluate_map(words._replace(gold=False), found).alignment_f1)
+    assert np.isnan(evaluate_map(words._replace(gold=False), result).alignment_f1)
 
 
 def test_f1_by_hand() -> None:
     """Two of three links found are right, and two of four gold links were found: 2 * 2 / (3 + 4)."""
-    found = [((0, 0), (1, 2)), ((0, 1),)]
+    result = [((0, 0), (1, 2)), ((0, 1),)]
     gold = [((0, 0), (1, 1)), ((0, 1), (1, 0))]
-    assert link_f1(found, gold) == pytest.approx(4 / 7)
+    assert link_f1(result, gold) == pytest.approx(4 / 7)
     assert link_f1([()], [()]) == 0
 
 

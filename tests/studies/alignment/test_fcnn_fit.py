@@ -23,16 +23,16 @@ def test_a_bend_is_learned_and_kept_in_a_file(tmp_path: Path) -> None:
     x = chance.normal(size=(1500, 4)).astype(np.float32)
     y = np.tanh(x @ np.linalg.qr(chance.normal(size=(4, 4)))[0] * 2).astype(np.float32) + 5
     options = FlowOptions(hidden=32, epochs=30, batch=64, learning_rate=5e-3, patience=30)
-    found = fit_fcnn(x[:1300], y[:1300], options=options).map
-    error = np.square(found.apply(x[1300:]) - y[1300:]).mean()
+    result = fit_fcnn(x[:1300], y[:1300], options=options).map
+    error = np.square(result.apply(x[1300:]) - y[1300:]).mean()
     centred = fit_remapping(x[:1300], y[:1300], method="centred")
     assert error < 0.1 * np.square(centred.apply(x[1300:]) - y[1300:]).mean()
-    found.save(tmp_path / "map.npz")
+    result.save(tmp_path / "map.npz")
     again = load_map(tmp_path / "map.npz")
     assert isinstance(again, TanhNetwork)
-    assert (again.digest, again.origin.method) == (found.digest, "fcnn")
-    np.testing.assert_array_equal(again.apply(x), found.apply(x))
-    assert fit_fcnn(x[:1300], y[:1300], options=options).map.digest == found.digest
+    assert (again.digest, again.origin.method) == (result.digest, "fcnn")
+    np.testing.assert_array_equal(again.apply(x), result.apply(x))
+    assert fit_fcnn(x[:1300], y[:1300], options=options).map.digest == result.digest
     np.testing.assert_array_equal(again.apply(y, side="target"), y)
     with pytest.raises(InputError, match="width 4"):
         again.apply(np.ones((1, 5)))
@@ -57,5 +57,5 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
 def test_a_wider_source_is_reduced_first() -> None:
     chance = np.random.default_rng(2)
     x, y = chance.normal(size=(100, 6)), chance.normal(size=(100, 4))
-    found = fit_fcnn(x, y, options=FlowOptions(hidden=8, epochs=1)).map
-    assert (found.width, found.apply(x).shape) == (6, (100, 4))
+    result = fit_fcnn(x, y, options=FlowOptions(hidden=8, epochs=1)).map
+    assert (result.width, result.apply(x).shape) == (6, (100, 4))

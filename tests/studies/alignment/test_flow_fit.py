@@ -104,8 +104,8 @@ def test_the_volume_is_that_of_autograd() -> None:
         for name in ("outer", "outer_bias"):
             layer[name] = torch.randn(layer[name].shape, generator=chance) * 0.3
     points = torch.randn(3, 4, generator=chance)
-    latent, found = forward(torch, layers, points)
-    for point, log_det in zip(points, found.detach(), strict=True):
+    latent, result = forward(torch, layers, points)
+    for point, log_det in zip(points, result.detach(), strict=True):
         jacobian = torch.autograd.functional.jacobian(lambda row: forward(torch, layers, row[None])[0][0], point)
         assert float(torch.linalg.slogdet(jacobian)[1]) == pytest.approx(float(log_det), abs=1e-5)
     couplings: tuple[Coupling, ...] = couplings_of(layers)

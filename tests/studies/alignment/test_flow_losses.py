@@ -18,8 +18,8 @@ def test_cross_correlation_is_pearsons() -> None:
     torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     rho = [np.corrcoef(MOVED[:, d], TARGET[:, d])[0, 1] for d in range(3)]
     moved, target = (torch.from_numpy(rows) for rows in (MOVED, TARGET))
-    found = float(constraint_loss(torch, "cross-correlation", moved, moved, target))
-    assert found == pytest.approx(np.mean([(one - 1) ** 2 for one in rho]), abs=1e-5)
+    result = float(constraint_loss(torch, "cross-correlation", moved, moved, target))
+    assert result == pytest.approx(np.mean([(item - 1) ** 2 for item in rho]), abs=1e-5)
     assert float(constraint_loss(torch, "cross-correlation", moved, 3 * target + 1, target)) == pytest.approx(
         0, abs=1e-6
     )
@@ -39,8 +39,8 @@ def test_the_graph_is_that_of_cosines_by_hand() -> None:
     """Eq. 4 on vectors of length 1, as a mean (D10.11): the cosines of two words are 0, and .6 after the map."""
     torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     moved, target = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 5.0]])
-    found = float(constraint_loss(torch, "graph", moved, moved, target))
-    assert found == pytest.approx((0 + 0.36 + 0.36 + 0) / 4)
+    result = float(constraint_loss(torch, "graph", moved, moved, target))
+    assert result == pytest.approx((0 + 0.36 + 0.36 + 0) / 4)
 
 
 @pytest.mark.torch
@@ -53,8 +53,8 @@ def test_procrustes_holds_the_rotation() -> None:
     few = slice(0, 2)  # fewer rows than directions: the rotation is still that of all
     for part in (slice(None), few):
         for shift in (0, 1):
-            found = constraint_loss(torch, "procrustes", x[part], y[part] + shift, y[part], rotation=rotation)
-            assert float(found) == pytest.approx(shift, abs=1e-5)
+            result = constraint_loss(torch, "procrustes", x[part], y[part] + shift, y[part], rotation=rotation)
+            assert float(result) == pytest.approx(shift, abs=1e-5)
 
 
 def test_structure_does_not_see_a_rotation_and_sees_a_stretch() -> None:

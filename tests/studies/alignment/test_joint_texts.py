@@ -37,8 +37,8 @@ def test_links_of_an_aligner_name_words_between_blanks(encoder: HashEncoder) -> 
 def test_without_links_mutual_nearest_neighbours(encoder: HashEncoder) -> None:
     """The encoder gives the same word the same vector, so equal words are neighbours."""
     pairs, _ = linked_pairs(encoder, [Bitext(["green house tree"], ["tree green lake"])], layer=0)
-    found = {tuple(link) for link in pairs[0].links.tolist()}
-    assert {(0, 1), (2, 0)} <= found
+    result = {tuple(link) for link in pairs[0].links.tolist()}
+    assert {(0, 1), (2, 0)} <= result
 
 
 def test_languages_are_joined(encoder: HashEncoder) -> None:

@@ -131,10 +131,10 @@ def test_the_loss_is_that_of_texts_one_by_one(model: Path) -> None:
         linked += float(((x - y) ** 2).sum())
     for held, expected in (*drift.items(), ("both", sum(drift.values()))):
         words = WordVectors(torch, layer=1, device=torch.device("cpu"), padding=1)
-        found = words.losses(encoder.network, first.network, pairs, held=held)
-        assert float(found.linked.detach()) == pytest.approx(linked, rel=1e-5)
-        assert float(found.drift.detach()) == pytest.approx(expected, rel=1e-5)
-        assert found.links == sum(len(pair.links) for pair in pairs)
+        result = words.losses(encoder.network, first.network, pairs, held=held)
+        assert float(result.linked.detach()) == pytest.approx(linked, rel=1e-5)
+        assert float(result.drift.detach()) == pytest.approx(expected, rel=1e-5)
+        assert result.links == sum(len(pair.links) for pair in pairs)
     assert linked > 0 < drift["source"]
 
 

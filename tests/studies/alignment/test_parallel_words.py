@@ -30,41 +30,41 @@ def encoder(tmp_path: Path) -> Encoder:
 
 def vectors(encoder: Encoder, text: str) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     (encoded,) = encode_texts(encoder, encoder.tokenizer.encode([text]), (2,), batch_tokens=100)
-    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = encoded.layers[2]
-    return found
+    result: np.ndarray[tuple[int, int], np.dtype[np.float32]] = encoded.layers[2]
+    return result
 
 
 def test_rows_are_averages_of_pieces_in_the_order_of_links(encoder: Encoder) -> None:
     """`cats` and `dogs` are two pieces each ([CLS] the cat ##s sat late [SEP])."""
     links = [((1, 1), (3, 0)), (), (), ((0, 0),)]
-    found = paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, alignments=links))
+    result = paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, alignments=links))
     left, right = vectors(encoder, SOURCE[0]), vectors(encoder, TARGET[0])
     expected = [left[2:4].mean(0), left[5], vectors(encoder, "storm")[1]]
-    np.testing.assert_allclose(found.source, expected, atol=1e-6)
-    np.testing.assert_allclose(found.target, [right[2:4].mean(0), right[1], vectors(encoder, "ferry")[1]], atol=1e-6)
-    assert (found.used, found.left_out) == (2, 2)
+    np.testing.assert_allclose(result.source, expected, atol=1e-6)
+    np.testing.assert_allclose(result.target, [right[2:4].mean(0), right[1], vectors(encoder, "ferry")[1]], atol=1e-6)
+    assert (result.used, result.left_out) == (2, 2)
 
 
 def test_nearest_neighbours_of_a_text_and_itself_are_its_words(encoder: Encoder) -> None:
-    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2))
-    assert found.links[:2] == (tuple((i, i) for i in range(4)), tuple((i, i) for i in range(5)))
-    assert np.array_equal(found.source, found.target)
-    assert found.left_out == 1  # the empty one
+    result = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2))
+    assert result.links[:2] == (tuple((i, i) for i in range(4)), tuple((i, i) for i in range(5)))
+    assert np.array_equal(result.source, result.target)
+    assert result.left_out == 1  # the empty one
 
 
 def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) -> None:
-    found = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=ModelLayer(encoder, 1)))
-    assert found.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
-    alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=found.links))
-    np.testing.assert_array_equal(found.target, alone.target)
-    assert not np.array_equal(found.source, found.target)
+    result = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=ModelLayer(encoder, 1)))
+    assert result.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
+    alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=result.links))
+    np.testing.assert_array_equal(result.target, alone.target)
+    assert not np.array_equal(result.source, result.target)
     with pytest.raises(InputError, match="nearest neighbours are undefined across models or layers"):
         paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=ModelLayer(encoder, 1)))
 
 
 def test_over_long_texts_are_left_out(encoder: Encoder) -> None:
-    found = paired_words(AlignmentInputs(encoder, ["cat", "dog " * MOST_TOKENS], ["cat", "dog"], layer=1))
-    assert (found.used, found.left_out, len(found.source)) == (1, 1, 1)
+    result = paired_words(AlignmentInputs(encoder, ["cat", "dog " * MOST_TOKENS], ["cat", "dog"], layer=1))
+    assert (result.used, result.left_out, len(result.source)) == (1, 1, 1)
 
 
 def test_words_by_white_space_join_what_the_tokenizer_splits(encoder: Encoder) -> None:

@@ -13,12 +13,12 @@ from nlgauge.studies.alignment.unsupervised import learn_alignment
 @pytest.mark.heavy
 def test_a_planted_rotation_is_found_without_a_dictionary() -> None:
     spaces = planted()
-    found = learn_alignment(spaces.source, spaces.target, restarts=2)
-    assert [attempt.seed for attempt in found.attempts] == [0, 1]
-    assert found.best.criterion == max(attempt.criterion for attempt in found.attempts) > 0.9
-    right = spaces.answer[found.best.pairs.source] == found.best.pairs.target
+    result = learn_alignment(spaces.source, spaces.target, restarts=2)
+    assert [attempt.seed for attempt in result.attempts] == [0, 1]
+    assert result.best.criterion == max(attempt.criterion for attempt in result.attempts) > 0.9
+    right = spaces.answer[result.best.pairs.source] == result.best.pairs.target
     assert right.mean() > 0.99
-    assert len(found.best.pairs) > 390
+    assert len(result.best.pairs) > 390
 
 
 def test_the_same_seed_finds_the_same() -> None:

@@ -35,12 +35,12 @@ def nearest_is_right(found: Unsupervised, spaces: Planted) -> float:
 @pytest.mark.heavy
 def test_the_map_of_a_planted_rotation() -> None:
     spaces = planted(300, 20)
-    found = fit_unsupervised(*sides(spaces), restarts=2, origin=Origin(source="de", target="en", note="a, b"))
-    assert nearest_is_right(found, spaces) == 1
-    assert found.remapping.origin.method == "unsupervised"
-    assert found.remapping.origin.pairs == len(found.pairs)
-    assert found.remapping.origin.note.startswith("a, b; criterion 0.9")
-    assert ("wort0", f"word{spaces.answer[0]}") in found.pairs
+    result = fit_unsupervised(*sides(spaces), restarts=2, origin=Origin(source="de", target="en", note="a, b"))
+    assert nearest_is_right(result, spaces) == 1
+    assert result.remapping.origin.method == "unsupervised"
+    assert result.remapping.origin.pairs == len(result.pairs)
+    assert result.remapping.origin.note.startswith("a, b; criterion 0.9")
+    assert ("wort0", f"word{spaces.answer[0]}") in result.pairs
 
 
 @pytest.mark.heavy
@@ -50,15 +50,15 @@ def test_the_wider_side_is_brought_to_the_width_of_the_other(tmp_path: Path, tur
     if turned:
         back = np.argsort(spaces.answer)
         spaces = Planted(spaces.target, spaces.source, back)
-    found = fit_unsupervised(*sides(spaces), restarts=1)
-    assert nearest_is_right(found, spaces) == 1
-    assert "PCA of widths" in found.remapping.origin.note
-    found.remapping.save(tmp_path / "map.npz")
+    result = fit_unsupervised(*sides(spaces), restarts=1)
+    assert nearest_is_right(result, spaces) == 1
+    assert "PCA of widths" in result.remapping.origin.note
+    result.remapping.save(tmp_path / "map.npz")
     again = Remapping.load(tmp_path / "map.npz")
-    assert again.digest == found.remapping.digest
+    assert again.digest == result.remapping.digest
     assert (again.width, again.width_of("target")) == ((32, 20) if turned else (20, 32))
     for side, rows in (("source", spaces.source), ("target", spaces.target)):
-        np.testing.assert_array_equal(again.apply(rows, side=side), found.remapping.apply(rows, side=side))  # type: ignore[arg-type]
+        np.testing.assert_array_equal(again.apply(rows, side=side), result.remapping.apply(rows, side=side))  # type: ignore[arg-type]
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_german_and_english_are_brought_together_without_a_dictionary(data_folde
         texts.append(list(dict.fromkeys(lines)))
     side = ModelLayer(encoder, 0)
     words, others, origin = vocabularies_of_texts((side, side), (texts[0], texts[1]))
-    found = fit_unsupervised(words, others, restarts=1, origin=origin)
-    assert found.criterion > 0.75
+    result = fit_unsupervised(words, others, restarts=1, origin=origin)
+    assert result.criterion > 0.75
     expected = {"und": "and", "jahr": "year", "wasser": "water", "polizei": "police", "regierung": "government"}
-    assert expected.items() <= dict(found.pairs).items()
+    assert expected.items() <= dict(result.pairs).items()
 
 
 def test_input_errors() -> None:

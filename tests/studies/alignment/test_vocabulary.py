@@ -16,21 +16,21 @@ def test_words_are_counted_and_averaged_over_their_places() -> None:
     encoder = load_encoder("minilm")
     seen: list[int] = []
     words = frequent_words(encoder, TEXTS, fewest_places=2)
-    found = vocabulary_of_texts(encoder, TEXTS, layer=2, frequent=words, advance=seen.append)
-    assert (found.words, found.counts, found.types) == (("dog", "the"), (4, 2), 5)
+    result = vocabulary_of_texts(encoder, TEXTS, layer=2, frequent=words, advance=seen.append)
+    assert (result.words, result.counts, result.types) == (("dog", "the"), (4, 2), 5)
     assert sum(seen) == len(TEXTS)
     encoded = encode_texts(encoder, encoder.tokenizer.encode(TEXTS), (2,), batch_tokens=4096)
     tokens = [encoder.tokenizer.encode([text])[0] for text in TEXTS]
     rows = [
-        one.layers[2][place]
-        for text, one, at in zip(TEXTS, encoded, tokens, strict=True)
-        for place, (start, end) in enumerate(at.offsets)
+        value.layers[2][place]
+        for text, value, index in zip(TEXTS, encoded, tokens, strict=True)
+        for place, (start, end) in enumerate(index.offsets)
         if text[start:end].lower() == "dog"
     ]
     assert len(rows) == 4
-    np.testing.assert_allclose(found.vectors[0], np.mean(rows, axis=0), atol=1e-6)
+    np.testing.assert_allclose(result.vectors[0], np.mean(rows, axis=0), atol=1e-6)
 
 
 def test_the_most_frequent_are_kept() -> None:
-    found = frequent_words(load_encoder("minilm"), TEXTS, fewest_places=1, most=2)
-    assert found.words == ("dog", "the")
+    result = frequent_words(load_encoder("minilm"), TEXTS, fewest_places=1, most=2)
+    assert result.words == ("dog", "the")

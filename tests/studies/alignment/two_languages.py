@@ -27,15 +27,15 @@ def bitext(count: int, *, seed: int = 0, links: bool = True) -> Bitext:
     """Texts of five to eight words; translations have the last two words in the other order."""
     chance = np.random.default_rng(seed)
     sides: tuple[list[str], list[str]] = ([], [])
-    found: list[Links] = []
+    result: list[Links] = []
     for _ in range(count):
         numbers = chance.permutation(WORDS)[: chance.integers(5, 9)].tolist()
         size = len(numbers)
         order = [*range(size - 2), size - 1, size - 2]
         sides[0].append(" ".join(word("u", number) for number in numbers))
         sides[1].append(" ".join(word("a", numbers[place]) for place in order))
-        found.append(tuple((place, order.index(place)) for place in range(size)))
-    return Bitext(*sides, found if links else None)
+        result.append(tuple((place, order.index(place)) for place in range(size)))
+    return Bitext(*sides, result if links else None)
 
 
 def _pieces() -> list[str]:
@@ -55,7 +55,7 @@ def _tokenizer(kind: str) -> tokenizers.Tokenizer:
     else:
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         entries = [*special, *_pieces(), *letters, *(f"##{letter}" for letter in letters)]
-        vocabulary = {token: at for at, token in enumerate(entries)}
+        vocabulary = {token: index for index, token in enumerate(entries)}
         tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -41,7 +41,7 @@ def scores_of(
     recipe = Signature.parse(signature) if signature else None
     scores = ScoreTable.from_numbers(metric, columns, higher_is_better=higher_is_better, signature=recipe)
     if counts is not None:
-        ratios = [Ratio(counts[:, at]) for at in range(len(systems))]
+        ratios = [Ratio(counts[:, index]) for index in range(len(systems))]
         with_counts = (
             replace(score, corpus={"score": ratio.whole}, statistics=ratio)  # type: ignore[arg-type]
             for score, ratio in zip(scores, ratios, strict=True)

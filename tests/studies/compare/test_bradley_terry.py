@@ -59,8 +59,8 @@ def test_published_examples(scores: np.ndarray, ties: str, expected: list[float]
 
 
 def test_the_order_of_the_released_tools_own_test() -> None:
-    found = strengths(np.array([[1, 2, 1], [0, 1, 2], [0.5, 0, 0]]).T)
-    assert np.argsort(-found).tolist() == [0, 1, 2]
+    result = strengths(np.array([[1, 2, 1], [0, 1, 2], [0.5, 0, 0]]).T)
+    assert np.argsort(-result).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("first", "second", "share"), [(0, 1, 0.2), (0, 2, 0.2), (1, 2, 0.2)])
@@ -90,12 +90,12 @@ STEEP = np.array([[0, 2999, 2999.5], [1, 0, 2000], [0.5, 1000, 0]])
 
 def test_where_zermelo_stops_short_the_maximum_is_still_found() -> None:
     """At the maximum each system is expected to win as often as it did."""
-    found = bradley_terry(STEEP)
-    s = found.strengths
+    result = bradley_terry(STEEP)
+    s = result.strengths
     expected = ((STEEP + STEEP.T) * (s[:, None] / (s[:, None] + s[None, :]))).sum(axis=1)
     assert expected == pytest.approx(STEEP.sum(axis=1), rel=1e-9)
     assert s[1] == pytest.approx(1 / 3000, rel=1e-3)
-    assert found.converged
+    assert result.converged
     stopped = bradley_terry(STEEP, tolerance=1e-9).strengths
     assert stopped[1] > 8 * s[1]
 
@@ -108,24 +108,24 @@ def test_resamples_go_where_the_estimate_is() -> None:
 @given(SCORES, st.sampled_from(["half", "drop", "second"]))
 def test_expected_wins_are_the_wins_and_the_climb_ends(scores: np.ndarray, ties: str) -> None:
     wins = win_counts(scores, ties=ties)  # type: ignore[arg-type]
-    found = bradley_terry(wins)
-    assert found.converged
-    if found.connected:
-        s = found.strengths
+    result = bradley_terry(wins)
+    assert result.converged
+    if result.connected:
+        s = result.strengths
         expected = ((wins + wins.T) * (s[:, None] / (s[:, None] + s[None, :]))).sum(axis=1)
         assert expected == pytest.approx(wins.sum(axis=1), abs=1e-6)
 
 
 def test_a_chain_keeps_its_order_though_it_has_no_maximum() -> None:
     wins = np.triu(np.full((12, 12), 1000.0), 1)
-    found = bradley_terry(wins)
-    assert (np.diff(found.strengths) < 0).all()
-    assert found.strengths[0] == pytest.approx(1, abs=1e-6)
+    result = bradley_terry(wins)
+    assert (np.diff(result.strengths) < 0).all()
+    assert result.strengths[0] == pytest.approx(1, abs=1e-6)
 
 
 def test_equal_systems_are_equal_to_the_last_bit() -> None:
-    found = bradley_terry([[0, 7, 3], [7, 0, 3], [5, 5, 0]]).strengths
-    assert found[0] == found[1]
+    result = bradley_terry([[0, 7, 3], [7, 0, 3], [5, 5, 0]]).strengths
+    assert result[0] == result[1]
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
@@ -140,8 +140,8 @@ def test_newmans_iteration_climbs_the_same_hill(ties: str) -> None:
 
 
 def test_newmans_iteration_of_two_systems_does_not_swing() -> None:
-    found, steps, _ = newman(np.array([[[0.0, 1.0], [3.0, 0.0]]]))
-    assert found[0] == pytest.approx([0.25, 0.75])
+    result, steps, _ = newman(np.array([[[0.0, 1.0], [3.0, 0.0]]]))
+    assert result[0] == pytest.approx([0.25, 0.75])
     assert steps < 5
 
 
@@ -149,18 +149,18 @@ def test_newmans_iteration_at_the_edge() -> None:
     wins = np.array(
         [[[0, 5, 5], [0, 0, 2], [0, 3, 0]], [[0, 1, 5], [1, 0, 5], [0, 0, 0]], np.zeros((3, 3))], dtype=float
     )
-    found, _, converged = newman(wins)
+    result, _, converged = newman(wins)
     assert converged
-    assert found == pytest.approx(np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3]), abs=1e-6)
+    assert result == pytest.approx(np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3]), abs=1e-6)
 
 
 def test_many_matrices_at_once_are_each_as_alone() -> None:
     batch = np.stack([win_counts(made(30, 5, seed=seed)) for seed in range(6)]).reshape(2, 3, 5, 5)
-    found = bradley_terry(batch)
-    assert found.strengths.shape == (2, 3, 5)
-    alone = [bradley_terry(one) for one in batch.reshape(6, 5, 5)]
-    assert np.array_equal(found.strengths.reshape(6, 5), [one.strengths for one in alone])
-    assert found.iterations == max(one.iterations for one in alone)
+    result = bradley_terry(batch)
+    assert result.strengths.shape == (2, 3, 5)
+    alone = [bradley_terry(item) for item in batch.reshape(6, 5, 5)]
+    assert np.array_equal(result.strengths.reshape(6, 5), [single.strengths for single in alone])
+    assert result.iterations == max(single.iterations for single in alone)
 
 
 @given(SCORES, st.randoms(use_true_random=False), st.sampled_from(["half", "drop"]))
@@ -173,10 +173,10 @@ def test_the_order_of_columns_does_not_matter(scores: np.ndarray, random: object
 
 @given(SCORES, st.sampled_from(["half", "drop", "second"]))
 def test_strengths_are_shares_whatever_the_scores(scores: np.ndarray, ties: str) -> None:
-    found = bradley_terry(win_counts(scores, ties=ties))
-    assert np.isfinite(found.strengths).all()
-    assert (found.strengths >= 0).all()
-    assert found.strengths.sum() == pytest.approx(1)
+    result = bradley_terry(win_counts(scores, ties=ties))
+    assert np.isfinite(result.strengths).all()
+    assert (result.strengths >= 0).all()
+    assert result.strengths.sum() == pytest.approx(1)
 
 
 def test_second_gives_ties_to_the_later_column() -> None:
@@ -186,17 +186,17 @@ def test_second_gives_ties_to_the_later_column() -> None:
 
 
 def test_a_system_that_never_won_has_no_strength_and_is_named() -> None:
-    found = bradley_terry([[0, 2, 5], [3, 0, 5], [0, 0, 0]])
-    assert found.strengths == pytest.approx([0.4, 0.6, 0], abs=1e-4)
-    assert found.never_won.tolist() == [False, False, True]
-    assert found.never_lost.tolist() == [False, False, False]
-    assert not found.connected
+    result = bradley_terry([[0, 2, 5], [3, 0, 5], [0, 0, 0]])
+    assert result.strengths == pytest.approx([0.4, 0.6, 0], abs=1e-4)
+    assert result.never_won.tolist() == [False, False, True]
+    assert result.never_lost.tolist() == [False, False, False]
+    assert not result.connected
 
 
 def test_two_systems_that_never_won_are_no_division_by_zero() -> None:
-    found = bradley_terry([[0, 5, 5], [0, 0, 0], [0, 0, 0]])
-    assert found.strengths.tolist() == [1, 0, 0]
-    assert found.never_lost.tolist() == [True, False, False]
+    result = bradley_terry([[0, 5, 5], [0, 0, 0], [0, 0, 0]])
+    assert result.strengths.tolist() == [1, 0, 0]
+    assert result.never_lost.tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
@@ -215,9 +215,9 @@ def test_a_chain_of_wins_is_not_connected_and_a_circle_is() -> None:
 
 def test_an_iteration_that_does_not_come_to_rest_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match="after 3 iterations"):
-        found = bradley_terry(win_counts(FIGURE_1), max_iterations=3, tolerance=1e-20)
-    assert not found.converged
-    assert found.iterations == 3
+        result = bradley_terry(win_counts(FIGURE_1), max_iterations=3, tolerance=1e-20)
+    assert not result.converged
+    assert result.iterations == 3
 
 
 @pytest.mark.parametrize(

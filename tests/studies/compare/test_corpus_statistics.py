@@ -70,7 +70,9 @@ def test_tests_agree_with_those_of_sacrebleu(rate: float, metric: str) -> None:
     assert pair.p["randomisation"] == pytest.approx(randomisation[name][1].p_value, abs=0.03)
     # sacrebleu counts resamples whose absolute difference exceeds its mean by the observed one: one direction only.
     counts = [score.statistics for score in scores]
-    resampled = [resampled_scores(one, one.counts, resamples=draws, seed=12345) for one in counts if one is not None]
+    resampled = [
+        resampled_scores(count, count.counts, resamples=draws, seed=12345) for count in counts if count is not None
+    ]
     apart = np.abs(resampled[0] - resampled[1])
     theirs = ((apart - apart.mean() > difference).sum() + 1) / (draws + 1)
     assert bootstrap[name][1].p_value == pytest.approx(theirs, abs=2 / draws)
@@ -89,7 +91,7 @@ def test_intervals_are_those_of_the_score_itself(count: int) -> None:
         scores = nlgauge.score_systems(outputs, references, metric=metric)
         rows = nlgauge.compare_systems(scores).metrics[0].systems
         for score in scores:
-            (row,) = (one for one in rows if one.system == score.system)
+            (row,) = (item for item in rows if item.system == score.system)
             interval = score.interval(resamples=10_000)
             assert row.interval is not None
             assert row.interval[:3] == pytest.approx(interval[:3], abs=1e-6)
@@ -100,8 +102,8 @@ def test_corpus_scores_are_resampled_by_documents_too() -> None:
     references = sentences(1, 120)
     outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
     scores = nlgauge.score_systems(outputs, references, metric="bleu")
-    (table,) = system_scores(scores, documents=[str(at // 6) for at in range(120)])
-    found = nlgauge.compare_systems([table]).metrics[0]
-    assert (found.n, found.documents) == (120, 20)
-    assert found.systems[0].score == pytest.approx(scores[0].system_score, abs=1e-9)
-    assert found.pair("a", "b").better == "a"
+    (table,) = system_scores(scores, documents=[str(index // 6) for index in range(120)])
+    result = nlgauge.compare_systems([table]).metrics[0]
+    assert (result.n, result.documents) == (120, 20)
+    assert result.systems[0].score == pytest.approx(scores[0].system_score, abs=1e-9)
+    assert result.pair("a", "b").better == "a"

@@ -13,13 +13,13 @@ VALUES = np.array([[1.0, 2.0, 2.0], [4.0, 3.0, 5.0]])
 
 
 def test_by_hand() -> None:
-    found = diagnose(table(VALUES), count_wins(VALUES))
-    assert found.ties == pytest.approx(1 / 6), "one of three pairs on one of two instances"
-    assert found.instance_deviation == pytest.approx((np.sqrt(1 / 3) + 1) / 2)
-    assert found.difficulty_deviation == pytest.approx((4 - 5 / 3) / np.sqrt(2))
+    result = diagnose(table(VALUES), count_wins(VALUES))
+    assert result.ties == pytest.approx(1 / 6), "one of three pairs on one of two instances"
+    assert result.instance_deviation == pytest.approx((np.sqrt(1 / 3) + 1) / 2)
+    assert result.difficulty_deviation == pytest.approx((4 - 5 / 3) / np.sqrt(2))
     # Ranks: 3, 1.5, 1.5 and 2, 3, 1.
     expected = {"a": np.sqrt(0.5), "b": 1.5 / np.sqrt(2), "c": 0.5 / np.sqrt(2)}
-    assert found.rank_deviations == pytest.approx(expected)
+    assert result.rank_deviations == pytest.approx(expected)
 
 
 def test_outliers_lie_beyond_one_and_a_half_interquartile_ranges() -> None:
@@ -30,7 +30,7 @@ def test_outliers_lie_beyond_one_and_a_half_interquartile_ranges() -> None:
 
 
 def test_one_system_and_one_instance_have_no_deviations() -> None:
-    one = diagnose(table(VALUES[:, :1]), count_wins(VALUES[:, :1]))
-    assert (one.instance_deviation, one.ties, one.rank_deviations) == (None, 0.0, {})
+    first = diagnose(table(VALUES[:, :1]), count_wins(VALUES[:, :1]))
+    assert (first.instance_deviation, first.ties, first.rank_deviations) == (None, 0.0, {})
     row = diagnose(table(VALUES[:1]), count_wins(VALUES[:1]))
     assert (row.difficulty_deviation, row.rank_deviations) == (None, {})

@@ -36,7 +36,7 @@ def test_metrics_see_the_same_draws() -> None:
     assert ratios == pytest.approx(totals[..., 0] / totals[..., 1])
     places = [np.flatnonzero(np.array(DOCUMENTS) == name) for name in dict.fromkeys(DOCUMENTS)]
     drawn = np.random.default_rng(3).integers(0, len(places), size=(20, len(places)))
-    expected = [SCORES[np.concatenate([places[at] for at in row])].mean(axis=0) for row in drawn]
+    expected = [SCORES[np.concatenate([places[index] for index in row])].mean(axis=0) for row in drawn]
     assert by_document == pytest.approx(np.array(expected))
 
 
@@ -45,14 +45,14 @@ def test_metrics_see_the_same_draws() -> None:
 def test_strengths_of_a_resample_are_those_of_its_rows(ties: str, documents: tuple[str, ...] | None) -> None:
     scores = table(SCORES, documents=documents)
     settings = CompareSettings(resamples=100, ties=ties, seed=3)  # type: ignore[arg-type]
-    found = strength_draws(scores, settings)
+    result = strength_draws(scores, settings)
     names = list(dict.fromkeys(DOCUMENTS)) if documents else list(range(30))
     of_row = np.array(DOCUMENTS) if documents else np.arange(30)
     draw = np.random.default_rng(3).integers(0, len(names), size=(100, len(names)))
-    for at in (0, 57, 99):
-        rows = np.concatenate([np.flatnonzero(of_row == names[unit]) for unit in draw[at]])
+    for index in (0, 57, 99):
+        rows = np.concatenate([np.flatnonzero(of_row == names[unit]) for unit in draw[index]])
         alone = bradley_terry(win_counts(SCORES[rows], ties=settings.ties), tolerance=1e-16)
-        assert found[at] == pytest.approx(alone.strengths, abs=1e-5)
+        assert result[index] == pytest.approx(alone.strengths, abs=1e-5)
 
 
 def test_a_system_without_strength_may_win_in_no_resample() -> None:
@@ -73,8 +73,8 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlgauge.studies.compare.paired_tests.BLOCK_CELLS", 70)
     monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 70)
     monkeypatch.setattr("nlgauge.stats.resampling._CELLS", 70)
-    for one, other in zip(whole, everything(), strict=True):
-        assert one == pytest.approx(other)
+    for first, other in zip(whole, everything(), strict=True):
+        assert first == pytest.approx(other)
 
 
 @pytest.mark.parametrize("corpus", [False, True])
@@ -85,7 +85,7 @@ def test_a_swap_exchanges_the_two_outputs(corpus: bool) -> None:
     observed = abs(float(np.diff(sample.observed)[0]))
     reached = 0
     for bits in range(256):
-        swap = np.array([bits >> at & 1 for at in range(8)], dtype=bool)
+        swap = np.array([bits >> index & 1 for index in range(8)], dtype=bool)
         if corpus:
             totals = np.where(swap[:, None, None], numbers[:, ::-1], numbers).sum(axis=0)
             difference = np.diff(totals[:, 0] / totals[:, 1])

@@ -20,8 +20,8 @@ def size(path: Path) -> tuple[int, int]:
 
 def test_filled_points_are_those_not_significantly_worse_than_the_best() -> None:
     """The caption says so; a system can be so without being in the first rank cluster, and the other way round."""
-    found = compare_systems([uneven()], permutations=1000)
-    for panel in found.figure().axes:
+    result = compare_systems([uneven()], permutations=1000)
+    for panel in result.figure().axes:
         points = [line for line in panel.lines if line.get_marker() == "o"]
         filled = [line.get_markerfacecolor() != "white" for line in points]
         assert filled == [True, False, True, False]
@@ -35,26 +35,28 @@ def texts(path: Path) -> str:
 
 def test_names_values_and_a_caption_are_on_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    scores = {f"a-very-long-name-of-a-system-number-{at:02}": rng.normal(at, 1, 30).tolist() for at in range(14)}
-    found = compare_systems({"chrf": scores, "wer$": scores}, resamples=100, permutations=200)
-    found.save_figure(tmp_path / "out.svg")
+    scores = {
+        f"a-very-long-name-of-a-system-number-{index:02}": rng.normal(index, 1, 30).tolist() for index in range(14)
+    }
+    result = compare_systems({"chrf": scores, "wer$": scores}, resamples=100, permutations=200)
+    result.save_figure(tmp_path / "out.svg")
     drawn = texts(tmp_path / "out.svg")
     assert drawn.count("<!-- a-very-long-name") == 28
     assert "95 % intervals" in drawn
     assert "30 segments" in drawn
-    found.save_figure(tmp_path / "out.png")
+    result.save_figure(tmp_path / "out.png")
     assert size(tmp_path / "out.png")[0] <= 11 * 150
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_points_have_no_intervals_and_ties_a_frame(tmp_path: Path, count: int) -> None:
-    found = compare_systems({"chrf": {"a": [1.0] * count, "b": [1.0] * count}})
-    found.save_figure(tmp_path / "out.png")
+    result = compare_systems({"chrf": {"a": [1.0] * count, "b": [1.0] * count}})
+    result.save_figure(tmp_path / "out.png")
     assert size(tmp_path / "out.png")[1] > 100
 
 
 def test_the_same_comparison_gives_the_same_bytes(tmp_path: Path) -> None:
-    found = compare_systems({"chrf": {"a": [1.0, 2.0, 3.0, 4.0], "b": [0.0, 2.0, 1.0, 3.0]}})
+    result = compare_systems({"chrf": {"a": [1.0, 2.0, 3.0, 4.0], "b": [0.0, 2.0, 1.0, 3.0]}})
     for name in ("one.png", "two.png"):
-        found.save_figure(tmp_path / name)
+        result.save_figure(tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()

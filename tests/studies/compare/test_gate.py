@@ -26,17 +26,17 @@ def asked(shift: float, **options: object) -> GateResult:
 
 
 def test_gate_fails_when_new_system_is_worse() -> None:
-    found = asked(-0.5)
-    assert (found.result, found.passed, found.failed) == ("failed", False, True)
-    (row,) = found.rows
+    result = asked(-0.5)
+    assert (result.result, result.passed, result.failed) == ("failed", False, True)
+    (row,) = result.rows
     assert row.difference == pytest.approx(-0.5)
     assert row.low is not None
     assert row.high is not None
     assert row.low < -0.5 < row.high < 0
-    assert found.sentence.startswith("new is significantly worse than old: bleu -0.5 (95 % interval -0.")
-    assert found.sentence.endswith("200 segments; alpha 0.05")
-    assert found.sentence.count("\n") == 0
-    record = found.to_dict()
+    assert result.sentence.startswith("new is significantly worse than old: bleu -0.5 (95 % interval -0.")
+    assert result.sentence.endswith("200 segments; alpha 0.05")
+    assert result.sentence.count("\n") == 0
+    record = result.to_dict()
     assert (record["result"], record["rows"][0]["result"]) == ("failed", "failed")
 
 
@@ -45,21 +45,21 @@ def test_gate_passes_when_new_system_is_better() -> None:
 
 
 def test_passed_gate_names_the_drop_that_would_be_found() -> None:
-    found = asked(-0.005)
-    assert (found.result, found.passed, found.failed) == ("passed", True, False)
-    detectable = found.rows[0].detectable
+    result = asked(-0.005)
+    assert (result.result, result.passed, result.failed) == ("passed", True, False)
+    detectable = result.rows[0].detectable
     assert detectable is not None
     # (t(.975) + t(.8), 199 degrees of freedom) standard errors of NOISE, from a table of Student's t.
     assert detectable == pytest.approx((1.972 + 0.843) * NOISE.std(ddof=1) / 200**0.5, rel=1e-3)
-    assert found.sentence == (
+    assert result.sentence == (
         f"no significant drop (this test set can detect a drop of {detectable:.2g} with 80 % power)"
     )
 
 
 def test_drop_below_the_smallest_difference_passes() -> None:
-    found = asked(-0.5, smallest_difference=0.6)
-    assert found.result == "passed"
-    assert found.sentence.startswith("no significant drop of 0.6 or more (this test set")
+    result = asked(-0.5, smallest_difference=0.6)
+    assert result.result == "passed"
+    assert result.sentence.startswith("no significant drop of 0.6 or more (this test set")
     assert asked(-0.7, smallest_difference=0.6).result == "failed"
 
 
@@ -78,28 +78,30 @@ def test_other_systems_do_not_soften_it() -> None:
     values = np.column_stack([OLD, OLD + NOISE - NOISE.mean() - 0.09, made(200, 8)])
     comparison = compare_systems([table(values)])
     assert not comparison.metric().pair("a", "b").significant
-    found = gate(comparison, base="a", new="b")
-    assert found.result == "failed"
-    assert found.sentence.endswith("(the gate tests this pair alone, stars in the tables are corrected for 45 pairs)")
+    result = gate(comparison, base="a", new="b")
+    assert result.result == "failed"
+    assert result.sentence.endswith(
+        "(the gate tests this pair alone, stars in the tables are corrected for 45 pairs)"
+    )
     assert gate(comparison, base="b", new="a").sentence.startswith("no significant drop from b to a (")
 
 
 def test_what_it_would_have_found_does_not_depend_on_other_systems() -> None:
     values = np.column_stack([OLD, OLD + NOISE, made(200, 8)])
     many, two = (compare_systems([table(values[:, :k])], permutations=1000) for k in (10, 2))
-    found = [gate(one, base="a", new="b").rows[0].detectable for one in (many, two)]
-    assert found[0] == pytest.approx(found[1])
-    assert many.metric().pair("a", "b").detectable != pytest.approx(found[0])
+    result = [gate(item, base="a", new="b").rows[0].detectable for item in (many, two)]
+    assert result[0] == pytest.approx(result[1])
+    assert many.metric().pair("a", "b").detectable != pytest.approx(result[0])
 
 
 def test_each_metric_can_fail_it_unless_one_is_named() -> None:
     good, bad = np.column_stack([OLD, OLD + 1 + NOISE]), np.column_stack([OLD, OLD - 1 + NOISE])
     tables = [scores_of("good", ("old", "new"), good), scores_of("bad", ("old", "new"), bad)]
     comparison = compare_systems(tables, permutations=1000)
-    found = gate(comparison, base="old", new="new")
-    assert found.result == "failed"
-    assert "bad" in found.sentence
-    assert "good" not in found.sentence
+    result = gate(comparison, base="old", new="new")
+    assert result.result == "failed"
+    assert "bad" in result.sentence
+    assert "good" not in result.sentence
     named = gate(comparison, base="old", new="new", metric="good")
     assert named.result == "passed"
     assert named.sentence.startswith("no significant drop by good, the only gate metric (this test set can detect")
@@ -137,15 +139,15 @@ def test_more_metrics_never_make_a_gate_more_lenient(
 ) -> None:
     rng = np.random.default_rng(seed)
     metrics = {}
-    for at, shift in enumerate([*shifts, added]):
+    for index, shift in enumerate([*shifts, added]):
         old = rng.normal(size=n)
-        metrics[f"m{at}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.3, size=n)).tolist()}
+        metrics[f"m{index}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.3, size=n)).tolist()}
     fewer = {name: metrics[name] for name in list(metrics)[:-1]}
     results = [
         gate(compare_systems(scores, test=test, permutations=200, resamples=100), base="old", new="new")
         for scores in (fewer, metrics)
     ]
-    failing = [{row.metric for row in found.rows if row.result == "failed"} for found in results]
+    failing = [{row.metric for row in result.rows if row.result == "failed"} for result in results]
     assert failing[0] <= failing[1]
     assert _SEVERITY[results[0].result] <= _SEVERITY[results[1].result]
 
@@ -157,12 +159,12 @@ def test_verdicts_and_gate_do_not_contradict_each_other(test: TestName, shift: f
     """Of two systems: the gate fails by exactly those metrics whose verdict calls the old system better."""
     rng = np.random.default_rng(3)
     metrics = {}
-    for at in range(3):
+    for index in range(3):
         old = rng.normal(size=n)
-        metrics[f"m{at}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.5, size=n)).tolist()}
+        metrics[f"m{index}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.5, size=n)).tolist()}
     comparison = compare_systems(metrics, test=test, permutations=1000)
-    found = gate(comparison, base="old", new="new")
-    for row in found.rows:
+    result = gate(comparison, base="old", new="new")
+    for row in result.rows:
         better = comparison.metric(row.metric).pair("old", "new").better
         assert (row.result == "failed") == (better == "old")
 
@@ -170,26 +172,26 @@ def test_verdicts_and_gate_do_not_contradict_each_other(test: TestName, shift: f
 def test_a_distance_is_worse_when_it_grows() -> None:
     values = np.column_stack([OLD, OLD + 1 + NOISE])
     comparison = compare_systems([scores_of("ter", ("old", "new"), values, higher_is_better=False)])
-    found = gate(comparison, base="old", new="new")
-    assert found.result == "failed"
-    assert found.rows[0].difference < 0
+    result = gate(comparison, base="old", new="new")
+    assert result.result == "failed"
+    assert result.rows[0].difference < 0
 
 
 def test_too_few_segments_leave_it_undecided() -> None:
     scores = {"m": {"old": [5.0, 6, 7, 8, 9], "new": [1.0, 2.1, 3.2, 4, 5]}}
-    found = gate(compare_systems(scores), base="old", new="new")
-    assert (found.result, found.passed, found.failed) == ("undecided", False, False)
-    assert found.sentence == "5 segments are too few to decide, at least 10 are needed"
+    result = gate(compare_systems(scores), base="old", new="new")
+    assert (result.result, result.passed, result.failed) == ("undecided", False, False)
+    assert result.sentence == "5 segments are too few to decide, at least 10 are needed"
     alone = gate(compare_systems({"m": {"old": [5.0], "new": [1.0]}}), base="old", new="new")
     assert alone.result == "undecided"
     assert alone.sentence == "1 segment is too few to decide, at least 10 are needed"
 
 
 def test_too_few_documents_leave_it_undecided() -> None:
-    documents = tuple(str(at % 6) for at in range(200))
+    documents = tuple(str(index % 6) for index in range(200))
     tables = [scores_of("m", ("old", "new"), np.column_stack([OLD, OLD - 1 + NOISE]), documents=documents)]
-    found = gate(compare_systems(tables), base="old", new="new")
-    assert found.sentence == "6 documents are too few to decide, at least 10 are needed"
+    result = gate(compare_systems(tables), base="old", new="new")
+    assert result.sentence == "6 documents are too few to decide, at least 10 are needed"
 
 
 @pytest.mark.parametrize(
@@ -210,8 +212,8 @@ def test_too_few_documents_leave_it_undecided() -> None:
 def test_a_test_that_cannot_reach_alpha_is_undecided(options: dict[str, Any], alpha: float, sentence: str) -> None:
     """Ten segments have 2 ** 10 patterns of signs; the smallest p of 100 permutations is 1 / 101."""
     scores = {"m": {"old": [float(x) for x in range(10)], "new": [x - 9.5 - x / 7 for x in range(10)]}}
-    found = gate(compare_systems(scores, **options), base="old", new="new", alpha=alpha)
-    assert (found.result, found.sentence) == ("undecided", sentence)
+    result = gate(compare_systems(scores, **options), base="old", new="new", alpha=alpha)
+    assert (result.result, result.sentence) == ("undecided", sentence)
 
 
 def test_unknown_names_and_invalid_bounds_are_refused() -> None:
@@ -232,9 +234,9 @@ def test_a_test_on_the_other_side_than_the_scores_is_undecided() -> None:
     new = np.where(np.arange(40) < 4, old + 9, old - 0.1)
     comparison = compare_systems({"m": {"old": old.tolist(), "new": new.tolist()}}, test="sign")
     for base, other in (("old", "new"), ("new", "old")):
-        found = gate(comparison, base=base, new=other)
-        assert found.result == "undecided"
-        assert found.sentence == "test sign favours old, but new has the better score"
+        result = gate(comparison, base=base, new=other)
+        assert result.result == "undecided"
+        assert result.sentence == "test sign favours old, but new has the better score"
 
 
 @pytest.mark.parametrize(
@@ -251,9 +253,9 @@ def test_gate_is_undecided_where_no_p_value_could_fail_it(
     old = np.arange(10.0)
     new = old - np.where(np.arange(10) < ties, 0.0, 10.0 + 0.1 * np.arange(10))
     comparison = compare_systems({"bleu": {"old": old.tolist(), "new": new.tolist()}}, test=test)
-    found = gate(comparison, base="old", new="new", alpha=alpha)
-    assert found.result == "undecided"
-    assert f"not below {alpha:g}; {remedy}" in found.sentence
+    result = gate(comparison, base="old", new="new", alpha=alpha)
+    assert result.result == "undecided"
+    assert f"not below {alpha:g}; {remedy}" in result.sentence
 
 
 def test_identical_outputs_pass_under_every_test() -> None:

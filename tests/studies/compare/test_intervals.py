@@ -29,12 +29,12 @@ SLACK = 4 * np.sqrt(0.95 * 0.05 / TRIALS)
 def coverage(scores: SystemScores, truth: float, settings: CompareSettings = SETTINGS) -> float:
     sample = Sample.of(scores)
     (draws,) = bootstrap_scores([sample], resamples=settings.resamples, seed=settings.seed)
-    found = score_intervals(sample, draws, settings)
-    return float(np.mean([one is not None and one.low <= truth <= one.high for one in found]))
+    result = score_intervals(sample, draws, settings)
+    return float(np.mean([item is not None and item.low <= truth <= item.high for item in result]))
 
 
 def columns(values: np.ndarray, **fields: object) -> SystemScores:
-    return table(values, [str(at) for at in range(values.shape[1])], **fields)
+    return table(values, [str(index) for index in range(values.shape[1])], **fields)
 
 
 @pytest.mark.parametrize("n", [4, 12, 30, 100])
@@ -53,7 +53,7 @@ def test_of_a_mean_over_documents(documents: int) -> None:
     """Instances of a document share most of their score; intervals over instances would cover far too little."""
     rng = np.random.default_rng(documents)
     sizes = rng.integers(1, 12, size=documents)
-    names = np.repeat([str(at) for at in range(documents)], sizes)
+    names = np.repeat([str(index) for index in range(documents)], sizes)
     shared = np.repeat(rng.normal(size=(documents, TRIALS)), sizes, axis=0)
     values = shared + 0.3 * rng.normal(size=shared.shape)
     # Few documents of unequal size are a little worse than the theory.
@@ -89,8 +89,8 @@ def test_of_strengths() -> None:
     for _ in range(150):
         scores = table(rng.normal(size=(40, 3)))
         strengths = bradley_terry(win_counts(scores.values)).strengths
-        found = strength_intervals(strengths, strength_draws(scores, settings), 40, settings)
-        covered += [one is not None and one.low <= 1 / 3 <= one.high for one in found]
+        result = strength_intervals(strengths, strength_draws(scores, settings), 40, settings)
+        covered += [item is not None and item.low <= 1 / 3 <= item.high for item in result]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.04)
 
 
@@ -98,24 +98,24 @@ def test_of_strengths() -> None:
 @pytest.mark.parametrize("clustered", [False, True])
 def test_it_is_the_interval_of_score_confidence(n: int, clustered: bool) -> None:
     values = made(n, 1)
-    documents = tuple(str(at // 2) for at in range(n)) if clustered else None
+    documents = tuple(str(index // 2) for index in range(n)) if clustered else None
     sample = Sample.of(table(values, documents=documents))
     (draws,) = bootstrap_scores([sample], resamples=1000, seed=12345)
-    (found,) = score_intervals(sample, draws, SETTINGS)
+    (result,) = score_intervals(sample, draws, SETTINGS)
     expected = bootstrap_mean(values[:, 0], clusters=documents)
-    assert found is not None
-    assert found[:3] == pytest.approx(expected[:3])
-    assert found[3:] == expected[3:]
+    assert result is not None
+    assert result[:3] == pytest.approx(expected[:3])
+    assert result[3:] == expected[3:]
 
 
 def test_a_distance_keeps_its_sign() -> None:
     values = made(50, 2) + 10
     sample = Sample.of(table(values, higher_is_better=False))
     (draws,) = bootstrap_scores([sample], resamples=1000, seed=12345)
-    for at, one in enumerate(score_intervals(sample, draws, SETTINGS)):
-        assert one is not None
-        assert one.mean == pytest.approx(values[:, at].mean())
-        assert one.low < one.mean < one.high
+    for index, score_interval in enumerate(score_intervals(sample, draws, SETTINGS)):
+        assert score_interval is not None
+        assert score_interval.mean == pytest.approx(values[:, index].mean())
+        assert score_interval.low < score_interval.mean < score_interval.high
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -139,10 +139,10 @@ def test_of_strengths_of_few_instances_can_be_narrow_and_it_is_said(
     truth = dict(zip("abc", bradley_terry(win_counts(rng.normal(size=(200_000, 3)) + ahead)).strengths, strict=True))
     covered, notes = [], set()
     for _ in range(120):
-        found = compare_systems([table(rng.normal(size=(n, 3)) + ahead)], settings=settings).metric()
-        for row in found.systems:
+        result = compare_systems([table(rng.normal(size=(n, 3)) + ahead)], settings=settings).metric()
+        for row in result.systems:
             assert row.bt_interval is not None
             covered.append(row.bt_interval.low <= truth[row.system] <= row.bt_interval.high)
-        notes.add(any("can be too narrow below 30" in note for note in found.notes))
+        notes.add(any("can be too narrow below 30" in note for note in result.notes))
     assert least < np.mean(covered) < most
     assert notes == {n < 30}

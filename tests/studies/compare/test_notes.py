@@ -36,7 +36,7 @@ def score_of_the_same_output(recipe: str) -> tuple[float, float]:
 
 def notes_of(*recipes: str) -> list[list[str]]:
     comparison = compare_systems(nlgauge.score_systems(SYSTEMS, REFERENCES, metric=recipes))
-    return [[note for note in found.notes if "idf" in note] for found in comparison.metrics]
+    return [[note for note in metric.notes if "idf" in note] for metric in comparison.metrics]
 
 
 def test_moverscore_notes_that_the_same_output_gets_different_scores() -> None:
@@ -64,9 +64,9 @@ def test_scores_of_other_tools_have_no_note(signature: str) -> None:
 
 def test_all_reports_have_the_note_once() -> None:
     scores = system_scores(nlgauge.score_systems(SYSTEMS, REFERENCES, metric=["moverscore"]))
-    found = compare_systems(scores)
-    assert found.render().count(NOTE) == 1
-    assert found.render("json").count(NOTE) == 1
-    assert html.unescape(html_report(found, scores=scores)).count(NOTE) == 1
+    result = compare_systems(scores)
+    assert result.render().count(NOTE) == 1
+    assert result.render("json").count(NOTE) == 1
+    assert html.unescape(html_report(result, scores=scores)).count(NOTE) == 1
     (runs,) = compare_run_tables(scores, {"a": "one", "b": "other"})
     assert runs.render().count(NOTE) == 1

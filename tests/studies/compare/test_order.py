@@ -10,7 +10,9 @@ from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agr
 
 
 def scores(**systems: np.ndarray) -> SegmentScores:
-    return {name: {str(at): float(value) for at, value in enumerate(values)} for name, values in systems.items()}
+    return {
+        name: {str(index): float(value) for index, value in enumerate(values)} for name, values in systems.items()
+    }
 
 
 RNG = np.random.default_rng(3)
@@ -64,7 +66,7 @@ def test_whole_documents_are_drawn() -> None:
     """Two documents of five decide both orders; segments alone would call each of them sure."""
     wins = np.repeat([1.0, 1.0, 0.5, -0.4, -0.5], 20)
     base, other = scores(a=wins, b=0 * wins), scores(a=0 * wins, b=wins)
-    documents = {str(at): f"d{at // 20}" for at in range(100)}
+    documents = {str(index): f"d{index // 20}" for index in range(100)}
     (alone,) = find_flips(base, other, setting="other")
     (whole,) = find_flips(base, other, setting="other", documents=documents)
     assert alone.significant
@@ -79,12 +81,12 @@ def test_whole_documents_are_drawn() -> None:
 
 def test_documents_follow_segments_in_whatever_order_systems_have_them() -> None:
     rng = np.random.default_rng(2)
-    names = [str(at) for at in range(30)]
+    names = [str(index) for index in range(30)]
     documents = {name: f"d{int(name) // 3}" for name in names}
     made = {system: dict(zip(names, rng.normal(size=30), strict=True)) for system in "ab"}
     base = {"a": {n: made["a"][n] + 1 for n in names}, "b": made["b"]}
     other = {"a": made["a"], "b": {n: made["b"][n] + 1 for n in names}}
-    turned = {system: dict(reversed(found.items())) for system, found in other.items()}
+    turned = {system: dict(reversed(result.items())) for system, result in other.items()}
     for second in (other, turned):
         (flip,) = find_flips(base, second, setting="other", documents=documents)
         order = list(second["b"])

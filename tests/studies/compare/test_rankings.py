@@ -30,12 +30,12 @@ def test_means_and_medians_of_figure_1() -> None:
 
 def test_wins_are_counted_pair_by_pair() -> None:
     scores = np.round(made(40, 5), 0)
-    found = count_wins(scores)
+    result = count_wins(scores)
     for i, j in itertools.permutations(range(5), 2):
-        assert found.strict[i, j] == sum(a > b for a, b in scores[:, [i, j]])
-        assert found.ties[i, j] == sum(a == b for a, b in scores[:, [i, j]])
-    assert not found.strict.diagonal().any()
-    assert not found.ties.diagonal().any()
+        assert result.strict[i, j] == sum(a > b for a, b in scores[:, [i, j]])
+        assert result.ties[i, j] == sum(a == b for a, b in scores[:, [i, j]])
+    assert not result.strict.diagonal().any()
+    assert not result.ties.diagonal().any()
 
 
 def test_blocks_of_pairs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +87,8 @@ def test_a_condorcet_winner_beats_everybody() -> None:
 
 def test_last_bits_make_no_rank() -> None:
     values = np.array([0.3, 0.1 + 0.2, 1e-12, 2e-12, -1.0, -1.0 - 1e-12, 0.0])
-    found = round_ties(values)
-    assert found[0] == found[1]
-    assert found[4] == found[5]
-    assert len(set(found.tolist())) == 5
-    assert found == pytest.approx(values, rel=1e-9)
+    result = round_ties(values)
+    assert result[0] == result[1]
+    assert result[4] == result[5]
+    assert len(set(result.tolist())) == 5
+    assert result == pytest.approx(values, rel=1e-9)

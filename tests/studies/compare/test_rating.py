@@ -35,7 +35,7 @@ def test_it_is_the_trueskill_of_the_package(parameters: dict[str, float]) -> Non
                 ratings[winner], ratings[loser], drawn=bool(a == b), env=environment
             )
     # The package takes erfc from a rational approximation.
-    assert trueskill(scores, **parameters) == pytest.approx([one.mu for one in ratings], abs=1e-5)
+    assert trueskill(scores, **parameters) == pytest.approx([rating.mu for rating in ratings], abs=1e-5)
 
 
 def test_elo_by_hand() -> None:
@@ -52,7 +52,7 @@ def test_the_order_of_columns_matters_less_when_games_are_shuffled(rate: object)
     order = [3, 2, 1, 0]
 
     def moved(shuffles: int) -> float:
-        there, back = (rate(one, shuffles=shuffles) for one in (scores, scores[:, order]))  # type: ignore[operator]
+        there, back = (rate(item, shuffles=shuffles) for item in (scores, scores[:, order]))  # type: ignore[operator]
         return float(np.abs(there[order] - back).max())
 
     assert moved(0) > 2 * moved(60)

@@ -47,12 +47,12 @@ def strengths(scores: NDArray[np.float64], ties: str, tolerance: float = 0.0) ->
 
 def shares(frames: Frames, ties: str, tolerance: float = 0.0) -> dict[str, float]:
     """Mean disagreement of mean and Bradley-Terry, by data set and over all setups."""
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     for (name, _), scores in frames.items():
         value = disagreement(mean_scores(scores), strengths(scores, ties, tolerance))
-        found.setdefault(name, []).append(value)
-        found.setdefault("all", []).append(value)
-    return {name: float(np.mean(values)) for name, values in found.items()}
+        result.setdefault(name, []).append(value)
+        result.setdefault("all", []).append(value)
+    return {name: float(np.mean(values)) for name, values in result.items()}
 
 
 @pytest.mark.parametrize(
@@ -62,31 +62,31 @@ def shares(frames: Frames, ties: str, tolerance: float = 0.0) -> dict[str, float
 def test_mean_and_bradley_terry_by_tie_policy(
     frames: Frames, ties: str, everything: float, persona_chat: float
 ) -> None:
-    found = shares(frames, ties)
-    assert found["all"] == pytest.approx(everything, abs=5e-5)
-    assert found["pc"] == pytest.approx(persona_chat, abs=5e-5)
+    result = shares(frames, ties)
+    assert result["all"] == pytest.approx(everything, abs=5e-5)
+    assert result["pc"] == pytest.approx(persona_chat, abs=5e-5)
 
 
 def test_the_released_tie_rule_depends_on_the_order_of_columns(frames: Frames) -> None:
     backwards = {key: scores[:, ::-1] for key, scores in frames.items()}
-    found = shares(backwards, "second")
-    assert found["all"] == pytest.approx(0.1241, abs=5e-5)
-    assert found["pc"] == pytest.approx(0.3590, abs=5e-5)
+    result = shares(backwards, "second")
+    assert result["all"] == pytest.approx(0.1241, abs=5e-5)
+    assert result["pc"] == pytest.approx(0.3590, abs=5e-5)
     assert shares(backwards, "half")["all"] == pytest.approx(0.0763, abs=5e-5)
 
 
 def test_ties_hide_in_the_last_bits(frames: Frames) -> None:
     def ties(which: Iterator[NDArray[np.float64]]) -> list[int]:
-        found = [[int(count_wins(one, tolerance=x).ties.sum()) // 2 for x in (0, 1e-9)] for one in which]
-        return [sum(column) for column in zip(*found, strict=True)]
+        result = [[int(count_wins(item, tolerance=x).ties.sum()) // 2 for x in (0, 1e-9)] for item in which]
+        return [sum(column) for column in zip(*result, strict=True)]
 
-    rouge = (one for (name, metric), one in frames.items() if metric.startswith("ROUGE") and name.isdigit())
-    dialogue = (one for (name, _), one in frames.items() if not name.isdigit())
+    rouge = (value for (name, metric), value in frames.items() if metric.startswith("ROUGE") and name.isdigit())
+    dialogue = (value for (name, _), value in frames.items() if not name.isdigit())
     assert ties(rouge) == [4518, 4518 + 750]
     assert ties(dialogue) == [1470, 1470 + 257]
-    found = shares(frames, "second", 1e-9)
-    assert found["all"] == pytest.approx(0.1039, abs=5e-5)
-    assert found["tc"] == pytest.approx(0.2409, abs=5e-5)
+    result = shares(frames, "second", 1e-9)
+    assert result["all"] == pytest.approx(0.1039, abs=5e-5)
+    assert result["tc"] == pytest.approx(0.2409, abs=5e-5)
 
 
 def test_other_rankings_over_all_setups(frames: Frames) -> None:
@@ -101,11 +101,11 @@ def test_other_rankings_over_all_setups(frames: Frames) -> None:
             ]
         )
     # Where all medians are 0 the share of pairs has no value.
-    found = np.nanmean(np.array(rows, dtype=np.float64), axis=0)
+    result = np.nanmean(np.array(rows, dtype=np.float64), axis=0)
     # Medians tie at the third place, so that the best three of mean and median (.5385) hang on the sorting.
     known = [0, 1, 3, 4, 5, 6, 7, 8]
     expected = [0.0865, 0.2308, 0.0993, 0.2769, 0.3692, 0.1028, 0.3538, 0.5538]
-    assert found[known] == pytest.approx(expected, abs=1e-4)
+    assert result[known] == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -115,26 +115,26 @@ def test_other_rankings_over_all_setups(frames: Frames) -> None:
 def test_ratings_of_dialogue(
     frames: Frames, name: str, mean_elo: float, bt_elo: float, mean_trueskill: float, bt_trueskill: float
 ) -> None:
-    found = []
+    result = []
     for (data, _), scores in frames.items():
         if data == name:
             means, bt = mean_scores(scores), strengths(scores, "second")
             rating = elo(scores, ties="second", tolerance=0)
             skill = trueskill(scores, ties="half", tolerance=0)
-            found.append([disagreement(one, other) for other in (rating, skill) for one in (means, bt)])
+            result.append([disagreement(item, other) for other in (rating, skill) for item in (means, bt)])
     expected = [mean_elo, bt_elo, mean_trueskill, bt_trueskill]
-    assert np.mean(found, axis=0) == pytest.approx(expected, abs=5e-5)
+    assert np.mean(result, axis=0) == pytest.approx(expected, abs=5e-5)
 
 
 def test_topical_chat_by_moverscore(frames: Frames) -> None:
     """The example table of the released tool: 60 x 5, no ties."""
-    scores = scores_of("moverscore", tuple(f"M{at}" for at in range(5)), frames["tc", "MoverScore"])
+    scores = scores_of("moverscore", tuple(f"M{index}" for index in range(5)), frames["tc", "MoverScore"])
     shown = ("t", "mood", "sign", "wilcoxon")
-    found = compare_systems([scores], tests_shown=shown, ratings=True, ties="second", tie_tolerance=0).metric()
-    rows = {row.system: row for row in found.systems}
+    result = compare_systems([scores], tests_shown=shown, ratings=True, ties="second", tie_tolerance=0).metric()
+    rows = {row.system: row for row in result.systems}
 
     def column(name: str) -> list[float]:
-        return [getattr(rows[f"M{at}"], name) for at in range(5)]
+        return [getattr(rows[f"M{index}"], name) for index in range(5)]
 
     assert column("mean") == pytest.approx([0.50789, 0.51162, 0.50467, 0.50262, 0.51356], abs=5e-6)
     assert column("median") == pytest.approx([0.50207, 0.49785, 0.49822, 0.49414, 0.50619], abs=5e-6)
@@ -144,10 +144,10 @@ def test_topical_chat_by_moverscore(frames: Frames) -> None:
     assert column("bradley_terry") == pytest.approx(expected, abs=3e-5)
     assert column("elo") == pytest.approx([1563.706, 1419.050, 1456.484, 1536.930, 1523.830], abs=1e-3)
     assert column("trueskill") == pytest.approx([27.2500, 23.9139, 24.3778, 24.8776, 26.2358], abs=1e-4)
-    order = [row.system for row in found.systems]
-    wins = [round(60 * found.win_matrix[order.index("M0"), order.index(f"M{at}")]) for at in range(1, 5)]
+    order = [row.system for row in result.systems]
+    wins = [round(60 * result.win_matrix[order.index("M0"), order.index(f"M{index}")]) for index in range(1, 5)]
     assert wins == [39, 37, 37, 26]
-    p = found.pair("M0", "M1").p
+    p = result.pair("M0", "M1").p
     assert {name: p[name] for name in shown} == pytest.approx(
         {"sign": 0.02734, "t": 0.6172, "mood": 0.5839, "wilcoxon": 0.1756}, abs=5e-5
     )
@@ -156,13 +156,13 @@ def test_topical_chat_by_moverscore(frames: Frames) -> None:
 def test_shares_of_significant_pairs(frames: Frames) -> None:
     """All 56,927 pairs of systems at .05, as the released code tests them."""
     settings = CompareSettings(test="t", tests_shown=TESTS[2:], tie_tolerance=0, ties="second")
-    found: dict[str, list[NDArray[np.float64]]] = {}
+    result: dict[str, list[NDArray[np.float64]]] = {}
     for scores in frames.values():
         sample = Sample.of(scores_of("m", tuple(map(str, range(scores.shape[1]))), scores))
         pairs = pair_rows(sample, None, settings)
         for name in pairs[0].p:
-            found.setdefault(name, []).append(np.array([row.p[name] for row in pairs]))
-    reached = {name: float((np.concatenate(p) < 0.05).mean()) for name, p in found.items()}
-    assert sum(p.size for p in found["t"]) == 56_927
+            result.setdefault(name, []).append(np.array([row.p[name] for row in pairs]))
+    reached = {name: float((np.concatenate(p) < 0.05).mean()) for name, p in result.items()}
+    assert sum(p.size for p in result["t"]) == 56_927
     expected = {"t": 0.6161, "mood": 0.3750, "sign-ties-in": 0.5560, "wilcoxon": 0.6241, "sign": 0.5534}
     assert reached == pytest.approx(expected, abs=5e-5)

@@ -15,15 +15,15 @@ A, B = [0.71, 0.73, 0.72, 0.74, 0.70], [0.61, 0.66, 0.63, 0.62, 0.65]
 
 
 def test_two_systems_of_five_runs() -> None:
-    found = compare_runs({"b": B, "a": A}, metric="f1")
-    assert [row.system for row in found.systems] == ["a", "b"]
-    (pair,) = found.pairs
+    result = compare_runs({"b": B, "a": A}, metric="f1")
+    assert [row.system for row in result.systems] == ["a", "b"]
+    (pair,) = result.pairs
     assert (pair.first, pair.better, pair.probability) == ("a", "a", 1.0)
     # 2 of the 252 ways to deal out ten runs set the means this far apart.
     assert pair.p_value == pytest.approx(2 / 252)
     welch = stats.ttest_ind(A, B, equal_var=False).confidence_interval(0.95)
     assert (pair.low, pair.high) == pytest.approx(tuple(welch))
-    row = found.systems[0]
+    row = result.systems[0]
     assert row.deviation == pytest.approx(np.std(A, ddof=1))
     assert row.interval is not None
     assert row.interval[1:3] == pytest.approx(stats.t.interval(0.95, 4, np.mean(A), stats.sem(A)))
@@ -32,10 +32,10 @@ def test_two_systems_of_five_runs() -> None:
 
 def test_lucky_seeds_are_no_better_system() -> None:
     rng = np.random.default_rng(2)
-    found = compare_runs({name: rng.normal(size=8) for name in "abc"})
-    assert not any(pair.significant for pair in found.pairs)
-    assert all(0 < pair.probability < 1 for pair in found.pairs)
-    assert all(pair.p_adjusted >= pair.p_value for pair in found.pairs)
+    result = compare_runs({name: rng.normal(size=8) for name in "abc"})
+    assert not any(pair.significant for pair in result.pairs)
+    assert all(0 < pair.probability < 1 for pair in result.pairs)
+    assert all(pair.p_adjusted >= pair.p_value for pair in result.pairs)
 
 
 def test_many_runs_are_dealt_out_at_random() -> None:
@@ -46,15 +46,15 @@ def test_many_runs_are_dealt_out_at_random() -> None:
 
 
 def test_a_run_may_be_a_row_of_instances() -> None:
-    found = compare_runs({"a": [[1.0, 2.0], [3.0, 4.0]], "b": [[0.0, 0.0], [1.0, 1.0]]})
-    assert [(row.mean, row.runs) for row in found.systems] == [(2.5, 2), (0.5, 2)]
+    result = compare_runs({"a": [[1.0, 2.0], [3.0, 4.0]], "b": [[0.0, 0.0], [1.0, 1.0]]})
+    assert [(row.mean, row.runs) for row in result.systems] == [(2.5, 2), (0.5, 2)]
 
 
 def test_a_distance_is_better_when_lower() -> None:
-    found = compare_runs({"a": A, "b": B}, higher_is_better=False)
-    assert found.systems[0].system == "b"
-    assert found.pairs[0].difference > 0
-    assert found.pairs[0].better == "b"
+    result = compare_runs({"a": A, "b": B}, higher_is_better=False)
+    assert result.systems[0].system == "b"
+    assert result.pairs[0].difference > 0
+    assert result.pairs[0].better == "b"
 
 
 def test_budgets_are_shown_and_compared() -> None:
@@ -62,20 +62,20 @@ def test_budgets_are_shown_and_compared() -> None:
         SystemRuns("a", np.array(A), {"GPU hours": 12, "parameters": "110M"}),
         SystemRuns("b", np.array(B), {"GPU hours": 96, "parameters": "110M"}),
     ]
-    found = compare_runs(runs)
-    assert found.systems[0].budget == {"GPU hours": 12, "parameters": "110M"}
-    assert found.notes == ("different GPU hours: a 12, b 96",)
+    result = compare_runs(runs)
+    assert result.systems[0].budget == {"GPU hours": 12, "parameters": "110M"}
+    assert result.notes == ("different GPU hours: a 12, b 96",)
     partly = compare_runs([runs[0], SystemRuns("c", np.array(B))])
     assert "different GPU hours: a 12, c unknown" in partly.notes
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_runs_have_no_interval_and_no_star(count: int) -> None:
-    found = compare_runs({"a": A[:count], "b": B[:count]})
-    assert found.systems[0].interval is None
-    assert (found.pairs[0].low, found.pairs[0].significant) == (None, False)
-    assert "fewer than 4 runs" in found.notes[0]
-    assert found.systems[0].runs == count
+    result = compare_runs({"a": A[:count], "b": B[:count]})
+    assert result.systems[0].interval is None
+    assert (result.pairs[0].low, result.pairs[0].significant) == (None, False)
+    assert "fewer than 4 runs" in result.notes[0]
+    assert result.systems[0].runs == count
 
 
 def test_runs_without_any_spread() -> None:

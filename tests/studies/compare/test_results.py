@@ -26,14 +26,16 @@ from nlgauge.studies.compare.report import ComparisonReport
 jsonschema = LazyModule("jsonschema")
 polars = LazyModule("polars")
 
-VALUES = [float(at % 7) for at in range(20)]
-SCORES = {"old": VALUES, "new": [value + at % 3 for at, value in enumerate(VALUES)], "same": VALUES}
+VALUES = [float(index % 7) for index in range(20)]
+SCORES = {"old": VALUES, "new": [value + index % 3 for index, value in enumerate(VALUES)], "same": VALUES}
 TEXTS = {"a": ["The cat sat.", "It rained."], "b": ["A cat sits.", "It is rain."]}
 REFERENCES = ["The cat sat.", "It rained."]
 
 compared = compare_systems({"chrf": SCORES, "bleu": SCORES}, ratings=True, permutations=200, resamples=100)
 # Nobody judges b against c: a share that is not defined.
-judged = compare_verdicts([Verdict(str(at), "a", "bc"[at % 2], "first") for at in range(12)], name="j|scores:01")
+judged = compare_verdicts(
+    [Verdict(str(index), "a", "bc"[index % 2], "first") for index in range(12)], name="j|scores:01"
+)
 runs = compare_runs(
     [
         SystemRuns("a", np.array([0.7, 0.8, 0.9, 0.75]), {"GPU hours": 12, "parameters": "110M"}),

@@ -88,8 +88,8 @@ def test_scores_that_were_scaled_over_their_own_run_do_not_compare() -> None:
 
 
 def test_other_references_are_refused() -> None:
-    one, two = saved(made("a"), references="1" * 64), saved(made("b"), references="2" * 64)
+    first, two = saved(made("a"), references="1" * 64), saved(made("b"), references="2" * 64)
     with pytest.raises(InputError, match=r"'one.json' and 'two.json' were .* different references \(sha256 1"):
-        join_runs({"one.json": one, "two.json": two})
+        join_runs({"one.json": first, "two.json": two})
     unknown = replace(two, texts={})
-    assert len(join_runs({"one.json": one, "two.json": unknown})) == 2
+    assert len(join_runs({"one.json": first, "two.json": unknown})) == 2

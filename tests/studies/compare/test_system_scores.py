@@ -133,9 +133,9 @@ def test_another_recipe_is_refused_unless_all_systems_have_both() -> None:
 
 
 def test_a_mapping_of_numbers() -> None:
-    (found,) = score_tables({"comet": {"a": [0.5, 0.25], "b": [0.75, 1]}})
-    assert (found.metric, found.systems, found.values.tolist()) == ("comet", ("a", "b"), [[0.5, 0.75], [0.25, 1]])
-    assert found.signature == ""
+    (actual,) = score_tables({"comet": {"a": [0.5, 0.25], "b": [0.75, 1]}})
+    assert (actual.metric, actual.systems, actual.values.tolist()) == ("comet", ("a", "b"), [[0.5, 0.75], [0.25, 1]])
+    assert actual.signature == ""
 
 
 def test_views_follow_the_order_of_the_first() -> None:
@@ -186,16 +186,16 @@ def test_what_is_no_scores_is_refused_by_its_value(scores: object) -> None:
 
 def read(folder: Path, text: str, name: str = "comet.csv", **options: object) -> ImportedScores:
     (folder / name).write_text(text)
-    (found,) = read_score_file(folder / name, **options)  # type: ignore[arg-type]
-    return found
+    (actual,) = read_score_file(folder / name, **options)  # type: ignore[arg-type]
+    return actual
 
 
 def test_imported_scores_of_the_systems_asked_for(tmp_path: Path) -> None:
     imported = read(tmp_path, "doc,a,b,c\nx,1,2,3\ny,4,5,6\n", lower_is_better=["comet"])
-    found = imported_table(imported, systems=["c.txt", "a.txt"], segments=2)
-    assert (found.systems, found.documents, found.higher_is_better) == (("c.txt", "a.txt"), ("x", "y"), False)
-    np.testing.assert_array_equal(found.values, [[3, 1], [6, 4]])
-    assert found.signature.startswith("comet|scores:")
+    actual = imported_table(imported, systems=["c.txt", "a.txt"], segments=2)
+    assert (actual.systems, actual.documents, actual.higher_is_better) == (("c.txt", "a.txt"), ("x", "y"), False)
+    np.testing.assert_array_equal(actual.values, [[3, 1], [6, 4]])
+    assert actual.signature.startswith("comet|scores:")
     assert imported_table(imported, documents=["p", "p"]).documents == ("p", "p")
     with pytest.raises(InputError, match="has scores of 2 segments under comet, but there are 3 segments to compare"):
         imported_table(imported, segments=3)
@@ -208,15 +208,17 @@ def test_names_match_without_folder_and_suffix(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"'b' and 'b.txt' could both be the system 'b.tsv'"):
         match_system("b.tsv", imported)
-    with pytest.raises(InputError, match=r"no scores of system 'q.txt' under comet; it has 'out/a.txt', 'b'"):
+    with pytest.raises(
+        InputError, match=r"no scores of system 'q.txt' for the metric 'comet', only of 'out/a.txt', 'b'"
+    ):
         match_system("q.txt", imported)
 
 
 def test_two_files_are_put_in_one_order(tmp_path: Path) -> None:
     first = read(tmp_path, "id,a\np,1\nq,2\n")
     other = read(tmp_path, "id,doc,a\nq,y,20\np,x,10\n", "bleurt.csv")
-    found = in_line_with(first, other)
-    assert (found.instances, found.documents, found.scores[0].score.tolist()) == (("p", "q"), ("x", "y"), [10, 20])
+    actual = in_line_with(first, other)
+    assert (actual.instances, actual.documents, actual.scores[0].score.tolist()) == (("p", "q"), ("x", "y"), [10, 20])
     with pytest.raises(InputError, match=r"bleurt.csv lacks segment 'q', which .*comet.csv has"):
         in_line_with(first, read(tmp_path, "id,a\np,1\n", "bleurt.csv"))
     with pytest.raises(InputError, match=r"comet.csv lacks segment 'r', which .*bleurt.csv has"):

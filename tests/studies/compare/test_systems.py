@@ -26,68 +26,68 @@ def compare(*tables: SystemScores, **options: object) -> SystemComparison:
 def test_a_better_system_comes_first_and_is_separated() -> None:
     values = made(200, 3, spread=0.0)
     values[:, 1] += 1
-    found = compare(table(values)).metric()
-    assert found.winner == "b"
-    assert found.separated
-    assert [row.cluster for row in found.systems] == [1, 2, 2]
-    assert [row.rank for row in found.systems] == [1, 2, 3]
+    result = compare(table(values)).metric()
+    assert result.winner == "b"
+    assert result.separated
+    assert [row.cluster for row in result.systems] == [1, 2, 2]
+    assert [row.rank for row in result.systems] == [1, 2, 3]
     for name in "ac":
-        pair = found.pair("b", name)
+        pair = result.pair("b", name)
         assert (pair.better, pair.significant) == ("b", True)
         assert pair.p_adjusted is not None
         assert pair.p_value is not None
         assert pair.p_adjusted >= pair.p_value
-    assert found.condorcet == found.bt_winner == "b"
-    assert not found.pair("a", "c").significant
+    assert result.condorcet == result.bt_winner == "b"
+    assert not result.pair("a", "c").significant
 
 
 def test_clusters_are_separated_by_every_pair_across_the_line() -> None:
     """As in WMT: best beats close, but neither of them beats unsure, so that no line can be drawn among the three."""
-    found = compare(uneven()).metric()
-    assert [row.system for row in found.systems] == ["best", "close", "unsure", "far"]
-    assert found.pair("best", "close").better == "best"
-    assert found.pair("best", "unsure").better is None
-    assert found.pair("close", "unsure").better is None
-    assert [row.cluster for row in found.systems] == [1, 1, 1, 2]
-    assert [row.worse_than_best for row in found.systems] == [False, True, False, True]
+    result = compare(uneven()).metric()
+    assert [row.system for row in result.systems] == ["best", "close", "unsure", "far"]
+    assert result.pair("best", "close").better == "best"
+    assert result.pair("best", "unsure").better is None
+    assert result.pair("close", "unsure").better is None
+    assert [row.cluster for row in result.systems] == [1, 1, 1, 2]
+    assert [row.worse_than_best for row in result.systems] == [False, True, False, True]
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_clusters_follow_the_definition_of_wmt(seed: int) -> None:
     """A line after rank k if and only if all k x (n - k) pairs across it are significant, counted out here."""
-    found = compare(table(made(60, 7, spread=2.5, seed=seed))).metric()
-    names = [row.system for row in found.systems]
+    result = compare(table(made(60, 7, spread=2.5, seed=seed))).metric()
+    names = [row.system for row in result.systems]
     for k in range(1, len(names)):
-        across = [found.pair(upper, lower).better == upper for upper in names[:k] for lower in names[k:]]
-        assert (found.systems[k].cluster != found.systems[k - 1].cluster) == all(across)
-    assert {row.cluster for row in found.systems} == set(range(1, found.systems[-1].cluster + 1))
+        across = [result.pair(upper, lower).better == upper for upper in names[:k] for lower in names[k:]]
+        assert (result.systems[k].cluster != result.systems[k - 1].cluster) == all(across)
+    assert {row.cluster for row in result.systems} == set(range(1, result.systems[-1].cluster + 1))
 
 
 def test_pairs_and_win_matrix_follow_the_ranking() -> None:
     values = made(100, 4, spread=2.0)
-    found = compare(table(values)).metric("m")
-    assert [row.system for row in found.systems] == list("dcba")
-    assert [(row.first, row.second) for row in found.pairs] == [
+    result = compare(table(values)).metric("m")
+    assert [row.system for row in result.systems] == list("dcba")
+    assert [(row.first, row.second) for row in result.pairs] == [
         ("d", "c"), ("d", "b"), ("d", "a"), ("c", "b"), ("c", "a"), ("b", "a"),
     ]  # fmt: skip
-    pair = found.pair("a", "d")
+    pair = result.pair("a", "d")
     assert pair.difference == pytest.approx(values[:, 3].mean() - values[:, 0].mean())
     assert pair.low is not None
     assert pair.high is not None
     assert 0 < pair.low < pair.difference < pair.high
     assert (pair.wins, pair.losses) == ((values[:, 3] > values[:, 0]).sum(), (values[:, 3] < values[:, 0]).sum())
-    assert found.win_matrix[0, 3] == pytest.approx(pair.wins / 100)
-    assert found.win_matrix[3, 0] == pytest.approx(pair.losses / 100)
-    assert found.systems[0].wins == sum(row.wins for row in found.pairs if row.first == "d")
+    assert result.win_matrix[0, 3] == pytest.approx(pair.wins / 100)
+    assert result.win_matrix[3, 0] == pytest.approx(pair.losses / 100)
+    assert result.systems[0].wins == sum(row.wins for row in result.pairs if row.first == "d")
 
 
 def test_a_distance_is_ranked_from_below() -> None:
     values = made(100, 3, spread=2.0) + 10
-    found = compare(table(values, higher_is_better=False)).metric()
-    assert [row.system for row in found.systems] == list("abc")
-    assert found.systems[0].score == pytest.approx(values[:, 0].mean())
-    assert found.pair("a", "c").difference > 0
-    assert found.bt_winner == "a"
+    result = compare(table(values, higher_is_better=False)).metric()
+    assert [row.system for row in result.systems] == list("abc")
+    assert result.systems[0].score == pytest.approx(values[:, 0].mean())
+    assert result.pair("a", "c").difference > 0
+    assert result.bt_winner == "a"
 
 
 def test_the_order_of_systems_changes_no_number() -> None:
@@ -108,9 +108,9 @@ def test_the_order_of_systems_changes_no_number() -> None:
 
 
 def test_figure_1_where_means_are_equal_and_strengths_are_not() -> None:
-    found = compare(table(FIGURE_1)).metric()
-    assert [row.rank for row in found.systems] == [1, 1, 1]
-    assert found.bt_winner == "c"
+    result = compare(table(FIGURE_1)).metric()
+    assert [row.rank for row in result.systems] == [1, 1, 1]
+    assert result.bt_winner == "c"
     by_strength = compare(table(FIGURE_1), ranking="bt").metric()
     assert [row.system for row in by_strength.systems] == ["c", "b", "a"]
     assert "ranked by Bradley-Terry, but test bootstrap compares scores; use test sign" in by_strength.notes
@@ -120,9 +120,9 @@ def test_figure_1_where_means_are_equal_and_strengths_are_not() -> None:
 def test_metrics_side_by_side() -> None:
     values = made(60, 4, spread=1.0)
     worse = scores_of("ter", ("a", "b", "c", "d"), values, higher_is_better=False)
-    found = compare(table(values), worse)
-    assert found.winners == {"m": "d", "ter": "a"}
-    named = {(one.first, one.second): one for one in found.disagreements}
+    result = compare(table(values), worse)
+    assert result.winners == {"m": "d", "ter": "a"}
+    named = {(disagreement.first, disagreement.second): disagreement for disagreement in result.disagreements}
     assert list(named) == [("m mean", "m BT"), ("ter mean", "ter BT"), ("m mean", "ter mean")]
     across = named["m mean", "ter mean"]
     assert (across.share_of_pairs, across.different_winner, across.different_top3) == (1.0, True, True)
@@ -133,10 +133,10 @@ def test_condorcet_winner_without_the_highest_strength_is_noted() -> None:
     a = np.full(100, 0.0)
     b = np.where(np.arange(100) < 51, -1.0, 1.0)
     c = np.where(np.arange(100) < 51, -2.0, 0.5)
-    found = compare(table(np.column_stack([a, b, c]))).metric()
-    assert found.condorcet == "a"
-    assert found.bt_winner == "b"
-    assert any("a beats every other system on more instances than it loses, but b" in note for note in found.notes)
+    result = compare(table(np.column_stack([a, b, c]))).metric()
+    assert result.condorcet == "a"
+    assert result.bt_winner == "b"
+    assert any("a beats every other system on more instances than it loses, but b" in note for note in result.notes)
 
 
 def test_ratings_are_there_on_request() -> None:
@@ -153,9 +153,9 @@ def test_ratings_are_there_on_request() -> None:
 
 def test_a_corpus_score_ranks_systems() -> None:
     counts = np.array([[[1.0, 2.0], [9.0, 10.0]], [[9.0, 10.0], [1.0, 10.0]]])
-    found = compare(table(np.array([[0.5, 0.9], [0.9, 0.1]]), counts=counts)).metric()
-    assert [(row.system, row.score) for row in found.systems] == [("a", 10 / 12), ("b", 10 / 20)]
-    assert found.systems[0].mean == pytest.approx(0.7)
+    result = compare(table(np.array([[0.5, 0.9], [0.9, 0.1]]), counts=counts)).metric()
+    assert [(row.system, row.score) for row in result.systems] == [("a", 10 / 12), ("b", 10 / 20)]
+    assert result.systems[0].mean == pytest.approx(0.7)
 
 
 def test_the_result_is_json_and_the_same_twice() -> None:
@@ -168,18 +168,18 @@ def test_the_result_is_json_and_the_same_twice() -> None:
 
 
 def test_a_notebook_shows_tables_with_names_escaped() -> None:
-    found = compare(table(made(20, 2), ["<b>", "new"]))
-    shown = found._repr_html_()
+    result = compare(table(made(20, 2), ["<b>", "new"]))
+    shown = result._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
     assert shown.count("<tr>") == 3, "two systems below a header"
-    assert found.metric()._repr_html_().count("<tr>") == 3
-    assert repr(found).startswith("<SystemComparison by m | compare|test:bootstrap|")
-    assert repr(found.metric()) == "<MetricComparison m: 2 systems on 20 instances, new alone ahead>"
+    assert result.metric()._repr_html_().count("<tr>") == 3
+    assert repr(result).startswith("<SystemComparison by m | compare|test:bootstrap|")
+    assert repr(result.metric()) == "<MetricComparison m: 2 systems on 20 instances, new alone ahead>"
 
 
 def test_the_signature_names_every_choice() -> None:
-    found = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
+    result = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
     for part in (
         "test:sign",
         "correction:holm",
@@ -189,7 +189,7 @@ def test_the_signature_names_every_choice() -> None:
         "seed:7",
         "unit:instance",
     ):
-        assert part in found.signature.split("|")
+        assert part in result.signature.split("|")
     assert "unit:document" in compare(table(made(20, 2), documents=tuple("ab" * 10))).signature
 
 
@@ -197,58 +197,58 @@ def test_the_signature_names_every_choice() -> None:
 
 
 def test_one_system() -> None:
-    found = compare(table(made(20, 1)))
-    (row,) = found.metric().systems
+    result = compare(table(made(20, 1)))
+    (row,) = result.metric().systems
     assert (row.rank, row.cluster, row.bradley_terry) == (1, 1, 1.0)
     assert row.interval is not None
-    assert (found.metric().pairs, found.disagreements, found.metric().condorcet) == ((), (), None)
-    assert found.metric().notes == ("one system: nothing to compare",)
+    assert (result.metric().pairs, result.disagreements, result.metric().condorcet) == ((), (), None)
+    assert result.metric().notes == ("one system: nothing to compare",)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])
 def test_few_instances_have_no_star(n: int) -> None:
     values = np.column_stack([np.arange(n) + 10.0, np.arange(n) / 3])
-    found = compare(table(values)).metric()
-    (pair,) = found.pairs
+    result = compare(table(values)).metric()
+    (pair,) = result.pairs
     assert not pair.significant
     assert pair.better is None
-    assert found.n == n
-    assert (found.systems[0].interval is None) == (n < 4)
+    assert result.n == n
+    assert (result.systems[0].interval is None) == (n < 4)
     assert (pair.p_value is None) == (n == 1)
-    assert f"{n} instances" in found.notes[0]
+    assert f"{n} segment" in result.notes[0]
 
 
 def test_all_ties() -> None:
-    found = compare(table(np.ones((20, 3)))).metric()
-    assert [row.bradley_terry for row in found.systems] == pytest.approx([1 / 3] * 3)
-    assert [(row.rank, row.cluster) for row in found.systems] == [(1, 1)] * 3
-    assert {pair.p_value for pair in found.pairs} == {1.0}
-    assert "all systems tie on every instance" in found.notes
-    assert found.diagnostics.ties == 1
+    result = compare(table(np.ones((20, 3)))).metric()
+    assert [row.bradley_terry for row in result.systems] == pytest.approx([1 / 3] * 3)
+    assert [(row.rank, row.cluster) for row in result.systems] == [(1, 1)] * 3
+    assert {pair.p_value for pair in result.pairs} == {1.0}
+    assert "all systems tie on every instance" in result.notes
+    assert result.diagnostics.ties == 1
 
 
 def test_a_copy_of_another_system_is_named() -> None:
     values = made(30, 3)
     values[:, 2] = values[:, 0]
-    found = compare(table(values)).metric()
-    assert "a, c have the same score on every instance" in found.notes
-    pair = found.pair("a", "c")
+    result = compare(table(values)).metric()
+    assert "a, c have the same score on every instance" in result.notes
+    pair = result.pair("a", "c")
     assert (pair.p_value, pair.effect, pair.significant) == (1.0, None, False)
 
 
 def test_systems_that_never_win_are_named() -> None:
     values = np.column_stack([np.arange(20.0), np.arange(20.0) + 1, np.arange(20.0) - np.tile([0.5, -0.5], 10)])
-    found = compare(table(values)).metric()
-    assert not found.connected
-    assert "b never lost an instance" in found.notes
-    assert found.systems[0].never_lost
+    result = compare(table(values)).metric()
+    assert not result.connected
+    assert "b never lost an instance" in result.notes
+    assert result.systems[0].never_lost
 
 
 def test_too_few_draws_for_so_many_pairs_are_told() -> None:
     values = made(40, 5, spread=9.0)
-    found = compare(table(values), resamples=100, permutations=100).metric()
-    assert not any(pair.significant for pair in found.pairs)
-    assert "100 draws cannot show a difference after Holm's correction for 10 pairs" in found.notes[0]
+    result = compare(table(values), resamples=100, permutations=100).metric()
+    assert not any(pair.significant for pair in result.pairs)
+    assert "100 draws cannot show a difference after Holm's correction for 10 pairs" in result.notes[0]
     enough = compare(table(values), permutations=500).metric()
     assert any(pair.significant for pair in enough.pairs)
     assert not any("draws" in note for note in enough.notes)
@@ -257,10 +257,10 @@ def test_too_few_draws_for_so_many_pairs_are_told() -> None:
 @pytest.mark.heavy
 def test_more_than_two_hundred_systems() -> None:
     values = made(12, 210)
-    names = [f"s{at}" for at in range(210)]
-    found = compare(table(values, names), resamples=100, permutations=100, tests_shown=()).metric()
-    assert len(found.pairs) == 210 * 209 // 2
-    assert found.win_matrix.shape == (210, 210)
+    names = [f"s{index}" for index in range(210)]
+    result = compare(table(values, names), resamples=100, permutations=100, tests_shown=()).metric()
+    assert len(result.pairs) == 210 * 209 // 2
+    assert result.win_matrix.shape == (210, 210)
 
 
 @settings(deadline=None, max_examples=40)
@@ -275,13 +275,13 @@ def test_whatever_the_size_numbers_are_numbers(n: int, k: int, seed: int) -> Non
 
 
 def test_unknown_metric_or_system_is_named() -> None:
-    found = compare(table(made(20, 2)))
+    result = compare(table(made(20, 2)))
     with pytest.raises(InputError, match="no comparison by 'bleu'; metrics: m"):
-        found.metric("bleu")
+        result.metric("bleu")
     with pytest.raises(InputError, match="no system 'x'"):
-        found.metric().pair("a", "x")
+        result.metric().pair("a", "x")
     with pytest.raises(InputError, match="itself"):
-        found.metric().pair("a", "a")
+        result.metric().pair("a", "a")
 
 
 @pytest.mark.parametrize(
@@ -334,13 +334,13 @@ def wild(n: int = 40) -> np.ndarray:
 
 @pytest.mark.parametrize("ranking", ["mean", "bt"])
 def test_opposed_test_and_score_give_no_star_no_cluster_and_a_note(ranking: str) -> None:
-    found = compare(table(wild()), test="sign", ranking=ranking).metric()
-    (pair,) = found.pairs
+    result = compare(table(wild()), test="sign", ranking=ranking).metric()
+    (pair,) = result.pairs
     assert (pair.significant, pair.better, pair.favoured, pair.opposed) == (False, None, "a", True)
     assert pair.p_value == pytest.approx(1.857e-7, rel=1e-3)  # 2 sum_{k<=4} C(40, k) / 2^40
-    assert [row.cluster for row in found.systems] == [1, 1]
+    assert [row.cluster for row in result.systems] == [1, 1]
     expected = "test sign favours a over b (p = 1.9e-07), but the score of b is better: neither is called better"
-    assert expected in found.notes
+    assert expected in result.notes
 
 
 def test_a_favoured_system_is_named_from_whichever_side_a_pair_is_seen() -> None:
@@ -363,18 +363,18 @@ def test_ties_in_a_ranking_are_not_called_another_order() -> None:
     """Means 2, 1.5, 1 and .5; two systems tie in strength, and no pair is turned round."""
     values = np.array([[4.0, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]]) / 2
     values[2:, [1, 2]] = [[0.9, 1.4], [0.9, 1.4]]
-    (found,) = compare(table(values)).disagreements
-    assert found.share_of_pairs == 0
-    assert not found.different_winner
+    (result,) = compare(table(values)).disagreements
+    assert result.share_of_pairs == 0
+    assert not result.different_winner
 
 
 @pytest.mark.parametrize("columns", [[0, 1], [1, 0]])
 def test_equal_strengths_name_no_other_winner_whatever_the_order_of_columns(columns: list[int]) -> None:
     values = np.array([[3.0, 1.0], [1.0, 2.0]] * 10)[:, columns]
-    found = compare(table(values, [list("ab")[at] for at in columns]))
-    assert found.metric().winner == found.metric().bt_winner == "a"
-    assert not found.disagreements[0].different_winner
-    assert not any("highest Bradley-Terry strength" in note for note in found.metric().notes)
+    result = compare(table(values, [list("ab")[column] for column in columns]))
+    assert result.metric().winner == result.metric().bt_winner == "a"
+    assert not result.disagreements[0].different_winner
+    assert not any("highest Bradley-Terry strength" in note for note in result.metric().notes)
 
 
 def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
@@ -388,12 +388,12 @@ def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
 def test_other_documents_are_another_signature_and_other_names_are_not() -> None:
     values = made(20, 2)
     halves, pairs = tuple("a" * 10 + "b" * 10), tuple("ab" * 10)
-    one, other, renamed = (
+    first, other, renamed = (
         compare(table(values, documents=names)).signature for names in (halves, pairs, tuple("x" * 10 + "y" * 10))
     )
-    assert one != other
-    assert one == renamed
-    assert "|unit:document|documents:" in one
+    assert first != other
+    assert first == renamed
+    assert "|unit:document|documents:" in first
     assert "documents" not in compare(table(values)).signature
 
 
@@ -410,9 +410,9 @@ def test_an_effect_against_the_corpus_score_is_explained() -> None:
     length = np.where(long, 1000.0, 10.0)
     right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
     counts = np.stack([right, np.column_stack([length, length])], axis=-1)
-    found = compare(table(right / length[:, None], counts=counts), tests_shown=()).metric()
-    (pair,) = found.pairs
+    result = compare(table(right / length[:, None], counts=counts), tests_shown=()).metric()
+    (pair,) = result.pairs
     assert pair.effect is not None
     assert pair.effect < 0 < pair.difference
-    assert "effect: of segment scores, not of the corpus score" in found.notes
-    assert any(note.endswith("favour different systems (see effect): b and a") for note in found.notes)
+    assert "effect: of segment scores, not of the corpus score" in result.notes
+    assert any(note.endswith("favour different systems (see effect): b and a") for note in result.notes)

@@ -26,7 +26,9 @@ from nlgauge.studies.compare.verdicts import Verdict, compare_verdicts
 def made(count: int, *, instances: int = 12, step: float = 1.0) -> SystemComparison:
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(count, instances))
-    scores: Mapping[str, Sequence[float]] = {f"s{at}": (noise[at] - step * at).tolist() for at in range(count)}
+    scores: Mapping[str, Sequence[float]] = {
+        f"s{index}": (noise[index] - step * index).tolist() for index in range(count)
+    }
     return compare_systems({"chrf": scores}, resamples=100, permutations=1000)
 
 
@@ -43,8 +45,8 @@ def test_legend_names_the_test_behind_a_star() -> None:
 def test_verdict_comes_first_and_legend_once(form: Literal["text", "markdown"]) -> None:
     rng = np.random.default_rng(1)
     scores = {name: (rng.normal(size=40) + shift).tolist() for name, shift in (("a", 3.0), ("b", 0.0), ("c", -3.0))}
-    found = compare_systems({"chrf": scores, "bleu": scores}, resamples=100, permutations=1000)
-    said = found.render(form, all_tables=True)
+    result = compare_systems({"chrf": scores, "bleu": scores}, resamples=100, permutations=1000)
+    said = result.render(form, all_tables=True)
     assert said.startswith("a has the best chrF of 3 systems (")
     assert said.index("Both metrics rank a first.") < said.index("chrf: 40 instances")
     for words in (
@@ -67,27 +69,29 @@ def test_diagnostics_are_one_line() -> None:
 
 
 def test_a_small_p_value_is_never_0() -> None:
-    values = {"a": [1.0 + at % 7 for at in range(60)], "b": [at % 7 + at % 3 / 10 for at in range(60)]}
-    found = compare_systems({"m": values}, test="t")
-    (pair,) = found.metrics[0].pairs
+    values = {"a": [1.0 + index % 7 for index in range(60)], "b": [index % 7 + index % 3 / 10 for index in range(60)]}
+    result = compare_systems({"m": values}, test="t")
+    (pair,) = result.metrics[0].pairs
     assert pair.p_value is not None
     assert pair.p_value < 1e-6
-    assert "0.0000" not in found.render(all_tables=True).split("m, pairs")[1].split("low, high")[0].split("losses")[1]
-    assert "  <0.0001  <0.0001  " in found.render(all_tables=True)
-    assert "| &lt;0.0001 |" in found.render("markdown", all_tables=True)
-    assert "& $<$0.0001 &" in found.render("latex", all_tables=True)
-    header, row = (line.split("\t") for line in found.render("pairs").splitlines())
+    assert (
+        "0.0000" not in result.render(all_tables=True).split("m, pairs")[1].split("low, high")[0].split("losses")[1]
+    )
+    assert "  <0.0001  <0.0001  " in result.render(all_tables=True)
+    assert "| &lt;0.0001 |" in result.render("markdown", all_tables=True)
+    assert "& $<$0.0001 &" in result.render("latex", all_tables=True)
+    header, row = (line.split("\t") for line in result.render("pairs").splitlines())
     assert float(row[header.index("p")]) == pytest.approx(pair.p_value, rel=0.01)
 
 
 def test_200_pairs_are_shown_and_files_have_all() -> None:
-    found = made(21)
-    text = found.render(all_tables=True)
+    result = made(21)
+    text = result.render(all_tables=True)
     assert "200 of 210 pairs; all of them: --format tsv --table pairs, or json" in text
     assert "21 systems; --format tsv --table wins, or json" in text
-    assert len(found.render("pairs").splitlines()) == 211
-    assert len(found.render("wins").splitlines()) == 21 * 20 + 1
-    assert len(json.loads(found.render("json"))["metrics"][0]["pairs"]) == 210
+    assert len(result.render("pairs").splitlines()) == 211
+    assert len(result.render("wins").splitlines()) == 21 * 20 + 1
+    assert len(json.loads(result.render("json"))["metrics"][0]["pairs"]) == 210
 
 
 def test_no_holm_column_without_correction() -> None:
@@ -117,21 +121,23 @@ def test_names_are_escaped_in_markdown_and_latex() -> None:
     assert "m\\|1" in markdown
     latex = comparison.render("latex", all_tables=True)
     assert r"a\_b" in latex
-    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     outside = [line for line in latex.splitlines() if line.startswith(("comparison", "all rankings"))]
     assert not outside
 
 
 def test_verdicts_and_runs_have_tables() -> None:
-    verdicts = compare_verdicts([Verdict(str(at), "a", "b", "first" if at % 3 else "tie") for at in range(12)])
+    verdicts = compare_verdicts(
+        [Verdict(str(index), "a", "b", "first" if index % 3 else "tie") for index in range(12)]
+    )
     runs = compare_runs({"a": [0.71, 0.73, 0.72, 0.74], "b": [0.61, 0.66, 0.63, 0.62]}, metric="chrf")
-    found = ComparisonReport((), (), CompareSettings(), "", verdicts=(verdicts,), runs=(runs,))
-    text = found.render()
+    result = ComparisonReport((), (), CompareSettings(), "", verdicts=(verdicts,), runs=(runs,))
+    text = result.render()
     assert "judge: 12 verdicts on 12 instances" in text
     assert "position: 8 verdicts for the output shown first (100% of those decided), 0 for the second" in text
     assert "chrf, over runs" in text
     assert "P(first better): probability that a run of the first system beats a run of the second" in text
-    record = json.loads(found.render("json"))
+    record = json.loads(result.render("json"))
     assert [len(record[name]) for name in ("metrics", "verdicts", "runs")] == [0, 1, 1]
 
 
@@ -145,17 +151,17 @@ def test_empty_report_and_unknown_format_are_refused() -> None:
 def test_all_formats_tell_one_story_of_clusters() -> None:
     """best does not beat unsure, so that no line separates them: in words, tables, JSON and the HTML report."""
     scores = [uneven()]
-    found = compare_systems(scores, permutations=1000)
-    text = found.render(all_tables=True)
+    result = compare_systems(scores, permutations=1000)
+    text = result.render(all_tables=True)
     assert "; no significant difference from unsure; significantly better than " in text
     ranking = text.split("m: 200 instances\n")[1].split("\n\n")[0].splitlines()
     assert [row.split()[-1] for row in ranking[2:6]] == ["1", "1", "1", "2"]
-    rows = [row.split("\t") for row in found.render("tsv").splitlines()]
+    rows = [row.split("\t") for row in result.render("tsv").splitlines()]
     assert [row[rows[0].index("cluster")] for row in rows[1:]] == ["1", "1", "1", "2"]
-    (metric,) = json.loads(found.render("json"))["metrics"]
+    (metric,) = json.loads(result.render("json"))["metrics"]
     assert [row["cluster"] for row in metric["systems"]] == [1, 1, 1, 2]
     assert [row["worse_than_best"] for row in metric["systems"]] == [False, True, False, True]
-    page = html_report(found, scores=scores)
+    page = html_report(result, scores=scores)
     for table in ("ranking", "matrix"):
         body = re.findall(rf'<table class="{table}">.*?<tbody>(.*?)</tbody>', page, re.S)[0]
         starts = ['class="starts"' in row for row in re.findall(r"<tr.*?>", body)]
@@ -188,7 +194,7 @@ def test_scores_without_a_comparison_have_a_paper_table_without_marks() -> None:
 
 def test_compact_table_warns_of_what_limits_the_verdict() -> None:
     text = made(2, instances=6).render()
-    assert "6 instances: fewer than 10, so no difference is called significant" in text
+    assert "6 segments: too few for a verdict, which needs 10" in text
     assert "Bradley-Terry strengths can be too narrow" not in text
     assert made(2, instances=6).metric().warnings == made(2, instances=6).metric().notes[:1]
 
@@ -208,14 +214,14 @@ def test_ten_systems_of_wmt17_tell_one_story(data_folder: Path, tmp_path: Path) 
     systems = {path.name.split(".")[1]: read(path) for path in sorted((folder / "system-outputs/de-en").iterdir())}
     del systems["online-F"]
     references = read(folder / "references/newstest2017-deen-ref.en")
-    found = compare_systems(nlgauge.score_systems(systems, references)).metric()
+    result = compare_systems(nlgauge.score_systems(systems, references)).metric()
     level = ["uedin-nmt", "online-A", "KIT", "SYSTRAN", "online-B"]
-    assert found.pair("uedin-nmt", "online-B").p_adjusted == pytest.approx(0.1833, abs=5e-5)
-    assert [row.system for row in found.systems if not row.worse_than_best] == level
-    first = [row.system for row in found.systems if row.cluster == 1]
+    assert result.pair("uedin-nmt", "online-B").p_adjusted == pytest.approx(0.1833, abs=5e-5)
+    assert [row.system for row in result.systems if not row.worse_than_best] == level
+    first = [row.system for row in result.systems if row.cluster == 1]
     assert first == [*level[:4], "RWTH-nmt-ensemble", "online-B"]
-    assert {row.cluster for row in found.systems} == {1, 2}
-    assert plain(metric_verdict(found, CompareSettings())).endswith(
+    assert {row.cluster for row in result.systems} == {1, 2}
+    assert plain(metric_verdict(result, CompareSettings())).endswith(
         "; no significant difference from online-A, KIT, SYSTRAN and online-B; significantly better than "
         "RWTH-nmt-ensemble, online-G, LIUM-NMT, TALP-UPC and C-3MA (p < 0.05, Holm-corrected for 45 pairs)."
     )

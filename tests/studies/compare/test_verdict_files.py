@@ -18,9 +18,9 @@ def write(folder: Path, *rows: str, name: str = "judge.csv") -> Path:
 
 def test_the_words_for_a_winner(tmp_path: Path) -> None:
     words = ["x", "y", "first", "second", "A", "B", "1", "2", "tie", "Draw", "neither"]
-    path = write(tmp_path, "id,first,second,winner", *(f"{at},x,y,{word}" for at, word in enumerate(words)))
-    found = [verdict.winner for verdict in read_verdicts(path)]
-    assert found == ["first", "second"] * 4 + ["tie"] * 3
+    path = write(tmp_path, "id,first,second,winner", *(f"{index},x,y,{word}" for index, word in enumerate(words)))
+    result = [verdict.winner for verdict in read_verdicts(path)]
+    assert result == ["first", "second"] * 4 + ["tie"] * 3
 
 
 def test_a_name_that_is_also_the_word_for_its_place(tmp_path: Path) -> None:

@@ -20,24 +20,24 @@ def judged(n: int, *, bias: float = 1.0, both: bool = True, seed: int = 0) -> li
     """A judge by Bradley-Terry, who likes the first output `bias` times as much."""
     rng = np.random.default_rng(seed)
     said = []
-    for at, (one, other) in itertools.product(range(n), itertools.combinations(STRENGTH, 2)):
-        for first, second in [(one, other), (other, one)][: 1 + both]:
+    for index, (left, other) in itertools.product(range(n), itertools.combinations(STRENGTH, 2)):
+        for first, second in [(left, other), (other, left)][: 1 + both]:
             chance = bias * STRENGTH[first] / (bias * STRENGTH[first] + STRENGTH[second])
-            said.append(Verdict(str(at), first, second, "first" if rng.random() < chance else "second"))
+            said.append(Verdict(str(index), first, second, "first" if rng.random() < chance else "second"))
     return said
 
 
 def test_strengths_are_those_of_the_judge() -> None:
-    found = compare_verdicts(judged(400), settings=FAST)
-    assert [row.system for row in found.systems] == ["a", "b", "c"]
-    assert [row.bradley_terry for row in found.systems] == pytest.approx([4 / 7, 2 / 7, 1 / 7], abs=0.03)
-    for row, truth in zip(found.systems, (4 / 7, 2 / 7, 1 / 7), strict=True):
+    result = compare_verdicts(judged(400), settings=FAST)
+    assert [row.system for row in result.systems] == ["a", "b", "c"]
+    assert [row.bradley_terry for row in result.systems] == pytest.approx([4 / 7, 2 / 7, 1 / 7], abs=0.03)
+    for row, truth in zip(result.systems, (4 / 7, 2 / 7, 1 / 7), strict=True):
         assert row.bt_interval is not None
         assert row.bt_interval.low < truth < row.bt_interval.high
-    assert found.win_matrix[0, 1] == pytest.approx(2 / 3, abs=0.06)
-    assert found.p_matrix[0, 1] < 0.001
-    assert (found.condorcet, found.connected) == ("a", True)
-    assert (found.verdicts, found.instances) == (2400, 400)
+    assert result.win_matrix[0, 1] == pytest.approx(2 / 3, abs=0.06)
+    assert result.p_matrix[0, 1] < 0.001
+    assert (result.condorcet, result.connected) == ("a", True)
+    assert (result.verdicts, result.instances) == (2400, 400)
 
 
 def test_a_fair_judge_has_no_bias_and_a_partial_one_does() -> None:
@@ -51,8 +51,8 @@ def test_a_fair_judge_has_no_bias_and_a_partial_one_does() -> None:
 
 
 def test_preference_for_the_second_position_is_noted() -> None:
-    found = compare_verdicts(judged(100, bias=0.4), settings=FAST)
-    assert any(note.startswith("the judge prefers the output shown second") for note in found.notes)
+    result = compare_verdicts(judged(100, bias=0.4), settings=FAST)
+    assert any(note.startswith("the judge prefers the output shown second") for note in result.notes)
 
 
 def test_counts_of_pairs_judged_in_both_orders() -> None:
@@ -71,18 +71,18 @@ def test_counts_of_pairs_judged_in_both_orders() -> None:
 
 
 def test_one_order_only_cannot_tell_bias_from_quality() -> None:
-    found = compare_verdicts(judged(100, both=False), settings=FAST)
-    assert "no pair was judged in both orders" in found.notes[0]
-    assert "the output shown first won unusually often" in found.notes[1]
+    result = compare_verdicts(judged(100, both=False), settings=FAST)
+    assert "no pair was judged in both orders" in result.notes[0]
+    assert "the output shown first won unusually often" in result.notes[1]
 
 
 @pytest.mark.parametrize(("ties", "strength"), [("half", 0.625), ("drop", 2 / 3), ("second", 0.5)])
 def test_ties_by_policy(ties: str, strength: float) -> None:
-    said = [Verdict(str(at), "a", "b", "first") for at in range(4)]
-    said += [Verdict(str(at), "a", "b", "second") for at in range(4, 6)]
-    said += [Verdict(str(at), "b", "a", "tie") for at in range(6, 8)]
-    found = compare_verdicts(said, settings=CompareSettings(ties=ties, resamples=2000))  # type: ignore[arg-type]
-    row = next(row for row in found.systems if row.system == "a")
+    said = [Verdict(str(index), "a", "b", "first") for index in range(4)]
+    said += [Verdict(str(index), "a", "b", "second") for index in range(4, 6)]
+    said += [Verdict(str(index), "b", "a", "tie") for index in range(6, 8)]
+    result = compare_verdicts(said, settings=CompareSettings(ties=ties, resamples=2000))  # type: ignore[arg-type]
+    row = next(row for row in result.systems if row.system == "a")
     assert row.bradley_terry == pytest.approx(strength, abs=1e-4)
     assert (row.wins, row.ties, row.losses) == (4, 2, 2)
     assert row.bt_interval is not None
@@ -90,18 +90,21 @@ def test_ties_by_policy(ties: str, strength: float) -> None:
 
 
 def test_few_verdicts_and_odd_ones() -> None:
-    one = compare_verdicts([Verdict("1", "a", "b", "first")], settings=FAST)
-    assert one.systems[0].bt_interval is None
-    assert {"1 instance: no intervals, and no difference is significant", "b never won", "a never lost"} <= set(
-        one.notes
-    )
-    assert not one.connected
-    tied = compare_verdicts([Verdict(str(at), "a", "b", "tie") for at in range(5)], settings=FAST)
+    first = compare_verdicts([Verdict("1", "a", "b", "first")], settings=FAST)
+    assert first.systems[0].bt_interval is None
+    assert {
+        "1 instance: too few for intervals, which need 4, and for a verdict, which needs 10",
+        "b never won",
+        "a never lost",
+    } <= set(first.notes)
+    assert not first.connected
+    tied = compare_verdicts([Verdict(str(index), "a", "b", "tie") for index in range(5)], settings=FAST)
     assert [row.bradley_terry for row in tied.systems] == [0.5, 0.5]
     assert [row.rank for row in tied.systems] == [1, 1]
     assert "all verdicts are ties" in tied.notes
     dropped = compare_verdicts(
-        [Verdict(str(at), "a", "b", "tie") for at in range(5)], settings=CompareSettings(ties="drop", resamples=100)
+        [Verdict(str(index), "a", "b", "tie") for index in range(5)],
+        settings=CompareSettings(ties="drop", resamples=100),
     )
     assert [row.bradley_terry for row in dropped.systems] == [0.5, 0.5]
 
@@ -131,15 +134,15 @@ def test_invalid_verdicts_are_refused(verdicts: list[Verdict], message: str) -> 
 def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
     """a against b: 12 instances judged in both orders, 11 for a; that is 11 to 1, not 22 to 2."""
     said = []
-    for at in range(12):
-        wins = at > 0
+    for index in range(12):
+        wins = index > 0
         said += [
-            Verdict(str(at), "a", "b", "first" if wins else "second"),
-            Verdict(str(at), "b", "a", "second" if wins else "first"),
-            Verdict(str(at), "b", "c", "first" if at % 2 else "second"),
+            Verdict(str(index), "a", "b", "first" if wins else "second"),
+            Verdict(str(index), "b", "a", "second" if wins else "first"),
+            Verdict(str(index), "b", "c", "first" if index % 2 else "second"),
         ]
-    found = compare_verdicts(said, settings=FAST)
-    pair = {frozenset((one.first, one.second)): one for one in found.pairs}
+    result = compare_verdicts(said, settings=FAST)
+    pair = {frozenset((item.first, item.second)): item for item in result.pairs}
     ab, bc, ac = (pair[frozenset(names)] for names in ("ab", "bc", "ac"))
     assert sorted((ab.wins, ab.losses)) == [1, 11]
     assert ab.p_value == pytest.approx(2 * 13 / 2**12)
@@ -147,16 +150,14 @@ def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
     assert (ab.significant, ab.better) == (True, "a")
     assert (bc.p_value, bc.better) == (1, None)
     assert (ac.wins, ac.ties, ac.losses, ac.p_value) == (0, 0, 0, 1)
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert len(record["pairs"]) == 3
-    assert any("can be too narrow below 30" in note for note in found.notes)
+    assert any("can be too narrow below 30" in note for note in result.notes)
 
 
 def test_below_ten_instances_no_verdict_is_significant() -> None:
-    said = [Verdict(str(at), "a", "b", "first") for at in range(9)]
+    said = [Verdict(str(index), "a", "b", "first") for index in range(9)]
     (pair,) = compare_verdicts(said, settings=FAST).pairs
     assert pair.p_value < 0.01
     assert (pair.significant, pair.better) == (False, None)
-    assert (
-        "9 instances: fewer than 10, so no difference is significant" in compare_verdicts(said, settings=FAST).notes
-    )
+    assert "9 instances: too few for a verdict, which needs 10" in compare_verdicts(said, settings=FAST).notes

@@ -40,66 +40,66 @@ def test_features_of_a_text() -> None:
 
 
 def test_hypotheses_beside_references(annotation: dict[str, str]) -> None:
-    found = nlgauge.discourse({"a": [text(A), text(C)], "b": [text(B), text(C)]}, [text(B), text(A)], **annotation)
-    assert list(found.systems) == ["a", "b"]
-    assert found.mean("a", "freq") == pytest.approx((2.5 + 0) / 2)
-    assert found.reference_mean("freq") == pytest.approx((2 + 2.5) / 2)
+    result = nlgauge.discourse({"a": [text(A), text(C)], "b": [text(B), text(C)]}, [text(B), text(A)], **annotation)
+    assert list(result.systems) == ["a", "b"]
+    assert result.mean("a", "freq") == pytest.approx((2.5 + 0) / 2)
+    assert result.reference_mean("freq") == pytest.approx((2 + 2.5) / 2)
     # a: 2.5 beside 2, 0 beside 2.5. b: equal texts, which are left out, and 0 beside 2.5.
-    assert found.separations["a"]["freq"] == Separation(0.5, 0.0, 0.5, 2, 0)
-    assert found.separations["b"]["freq"] == Separation(0.0, 0.0, 1.0, 1, 1)
-    assert str(found.settings).startswith("discourse|annotator:conllu[")
+    assert result.separations["a"]["freq"] == Separation(0.5, 0.0, 0.5, 2, 0)
+    assert result.separations["b"]["freq"] == Separation(0.0, 0.0, 1.0, 1, 1)
+    assert str(result.settings).startswith("discourse|annotator:conllu[")
 
 
 def test_discriminativeness_counts_as_equation_4_and_table_11_the_other_way_round() -> None:
     # D6.10: Eq. 4 counts R(ref) < R(hyp); "D > 0" of Table 11 is R(ref) > R(hyp).
-    found = separate([(3.0, 1.0), (2.0, 1.0), (1.0, 1.0), (0.0, 1.0)])
-    assert found is not None
-    assert found.hypothesis_higher == 0.5
-    assert found.equal == found.reference_higher == 0.25
+    result = separate([(3.0, 1.0), (2.0, 1.0), (1.0, 1.0), (0.0, 1.0)])
+    assert result is not None
+    assert result.hypothesis_higher == 0.5
+    assert result.equal == result.reference_higher == 0.25
     assert separate([]) is None
 
 
 def test_several_references_are_all_paired(annotation: dict[str, str]) -> None:
-    found = nlgauge.discourse([text(A)], [[text(B), text(C)]], **annotation)
-    assert found.separations[""]["freq"] == Separation(1.0, 0.0, 0.0, 2, 0)
-    assert found.reference_mean("freq") == 1
+    result = nlgauge.discourse([text(A)], [[text(B), text(C)]], **annotation)
+    assert result.separations[""]["freq"] == Separation(1.0, 0.0, 0.0, 2, 0)
+    assert result.reference_mean("freq") == 1
 
 
 def test_features_without_references(annotation: dict[str, str]) -> None:
-    found = nlgauge.discourse([text(A)], **annotation)
-    assert found.references is None
-    assert found.separations == {"": {}}
-    assert found.reference_mean("freq") is None
-    assert found.to_dict()["systems"][""]["features"]["rc"]["mean"] == pytest.approx(5 / 3)
+    result = nlgauge.discourse([text(A)], **annotation)
+    assert result.references is None
+    assert result.separations == {"": {}}
+    assert result.reference_mean("freq") is None
+    assert result.to_dict()["systems"][""]["features"]["rc"]["mean"] == pytest.approx(5 / 3)
 
 
 def test_documents_without_a_noun_are_counted(annotation: dict[str, str]) -> None:
-    with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
-        found = nlgauge.discourse([text(A), text(NO_NOUN)], **annotation)
-    assert found.systems[""].no_noun == (1,)
-    assert found.references_without_noun == ()
-    with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
+    with pytest.warns(NoNounWarning, match=r"1 document \(index 1\)"):
+        result = nlgauge.discourse([text(A), text(NO_NOUN)], **annotation)
+    assert result.systems[""].no_noun == (1,)
+    assert result.references_without_noun == ()
+    with pytest.warns(NoNounWarning, match=r"1 document \(index 1\)"):
         beside = nlgauge.discourse([text(A)] * 2, [text(A), text(NO_NOUN)], **annotation)
     assert beside.to_dict()["references_without_noun"] == [1]
-    assert found.systems[""].features["freq"].documents.tolist() == [2.5, 0]
+    assert result.systems[""].features["freq"].documents.tolist() == [2.5, 0]
 
 
 def test_an_empty_document_counts_as_one_without_a_noun(annotation: dict[str, str]) -> None:
     with pytest.warns(NoNounWarning):
-        found = nlgauge.discourse([text(A), ""], **annotation)
-    assert found.systems[""].features["sentences"].documents.tolist() == [3, 0]
+        result = nlgauge.discourse([text(A), ""], **annotation)
+    assert result.systems[""].features["sentences"].documents.tolist() == [3, 0]
 
 
 def test_entities_need_vectors(annotation: dict[str, str], tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("sun 1 0\nsea 0.95 0.1\n", encoding="utf-8")
-    found = nlgauge.discourse([text(C)], vectors=vectors, **annotation)
-    assert found.features == (*FEATURES, *ENTITY_FEATURES)
+    result = nlgauge.discourse([text(C)], vectors=vectors, **annotation)
+    assert result.features == (*FEATURES, *ENTITY_FEATURES)
     # sun and sea are one entity, mentioned twice, in both sentences.
-    assert found.mean("", "freq") == 0
-    assert found.mean("", "freq-entity") == 2
-    assert found.mean("", "conn-u-entity") == 1 / 4
-    assert "threshold:0.8" in str(found.settings)
+    assert result.mean("", "freq") == 0
+    assert result.mean("", "freq-entity") == 2
+    assert result.mean("", "conn-u-entity") == 1 / 4
+    assert "threshold:0.8" in str(result.settings)
 
 
 def test_what_is_refused_names_the_document(annotation: dict[str, str]) -> None:

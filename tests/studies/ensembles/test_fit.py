@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> nlgauge.data.JudgementTable:
 
 def test_norms_are_mean_and_population_deviation_of_the_main_component(table: nlgauge.data.JudgementTable) -> None:
     norms = fit_norms(table, ["chrf", "ensemble:rouge1+chrf"])
-    assert [one.metric for one in norms.members] == ["chrf", "rouge1"]
+    assert [member.metric for member in norms.members] == ["chrf", "rouge1"]
     values = nlgauge.score(HYPOTHESES, REFERENCES, metric="chrf").segments["chrf"]
     assert norms.members[0].mean == pytest.approx(float(values.mean()), abs=1e-12)
     assert norms.members[0].deviation == pytest.approx(float(values.std()), abs=1e-12)
@@ -35,7 +35,7 @@ def test_saved_scores_of_one_recipe_are_taken_together() -> None:
     scores = nlgauge.score_systems(systems, REFERENCES, metric=["chrf"])
     norms = norms_of_scores(scores)
     every = np.concatenate([score.segments["chrf"] for score in scores])
-    assert [one.rows for one in norms.members] == [2 * len(HYPOTHESES)]
+    assert [member.rows for member in norms.members] == [2 * len(HYPOTHESES)]
     assert norms.members[0].mean == pytest.approx(float(every.mean()), abs=1e-12)
 
 

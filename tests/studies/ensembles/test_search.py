@@ -47,9 +47,9 @@ def test_what_looks_best_on_a_half_is_less_good_on_the_other() -> None:
 
 def test_the_same_seed_gives_the_same_search() -> None:
     metrics, human = noisy(3, signal=0.5)
-    one, two = (json.dumps(found(metrics, human, splits=5, seed=7).to_dict()) for _ in range(2))
-    assert one == two
-    assert one != json.dumps(found(metrics, human, splits=5, seed=8).to_dict())
+    first, two = (json.dumps(found(metrics, human, splits=5, seed=7).to_dict()) for _ in range(2))
+    assert first == two
+    assert first != json.dumps(found(metrics, human, splits=5, seed=8).to_dict())
 
 
 def test_rows_that_nobody_judged_are_left_out() -> None:

@@ -78,30 +78,30 @@ def test_contributions_to_precision_and_recall_are_weighted_similarities() -> No
 
 
 def test_links_of_words_keep_the_sums() -> None:
-    found = word_links(own_links(FLOW), VIEWS)
-    assert [(link.kind, link.hypothesis, link.reference) for link in found] == [
+    result = word_links(own_links(FLOW), VIEWS)
+    assert [(link.kind, link.hypothesis, link.reference) for link in result] == [
         ("flow", 0, 0),
         ("flow", 0, 1),
         ("flow", 1, 1),
     ]
-    assert sum(link.weight * (link.cost or 0) for link in found) == pytest.approx(0.225)
+    assert sum(link.weight * (link.cost or 0) for link in result) == pytest.approx(0.225)
     whole = WordView.of(split_words("ab"), (((0, 1),), ((1, 2),)))
-    (one,) = word_links(own_links(FLOW), (whole, whole))
-    assert (one.weight, one.cost) == (1.0, pytest.approx(0.225))
+    (first,) = word_links(own_links(FLOW), (whole, whole))
+    assert (first.weight, first.cost) == (1.0, pytest.approx(0.225))
 
 
 def test_a_match_with_a_special_token_is_a_link_to_nothing() -> None:
-    found = word_links(own_links(GREEDY), GREEDY_VIEWS)
-    forward = {link.hypothesis: link for link in found if link.kind == "forward"}
+    result = word_links(own_links(GREEDY), GREEDY_VIEWS)
+    forward = {link.hypothesis: link for link in result if link.kind == "forward"}
     assert (forward[0].reference, forward[1].reference) == (0, None)
     assert forward[0].weight == 0.75
-    assert sum(link.weight for link in found if link.kind == "backward") == 1
+    assert sum(link.weight for link in result if link.kind == "backward") == 1
 
 
 def test_beside_a_transport_each_point_goes_to_its_nearest() -> None:
-    found = other_links(FLOW)
-    assert found is not None
-    assert [(link.kind, link.hypothesis, link.reference, link.cost) for link in found] == [
+    result = other_links(FLOW)
+    assert result is not None
+    assert [(link.kind, link.hypothesis, link.reference, link.cost) for link in result] == [
         ("forward", 0, 0, 0.1),
         ("forward", 1, 1, 0.2),
         ("backward", 0, 0, 0.1),
@@ -110,12 +110,12 @@ def test_beside_a_transport_each_point_goes_to_its_nearest() -> None:
 
 
 def test_beside_greedy_matches_the_same_weights_are_moved_at_one_minus_cosine() -> None:
-    found = other_links(GREEDY)
-    assert found is not None
+    result = other_links(GREEDY)
+    assert result is not None
     # a has 3/4 and only 1/2 fits into a, so 1/4 goes on to b; the special token weighs nothing and gets nothing.
-    moved = {(link.hypothesis, link.reference): link.weight for link in found}
+    moved = {(link.hypothesis, link.reference): link.weight for link in result}
     assert moved == {(0, 0): pytest.approx(0.5), (0, 1): pytest.approx(0.25), (1, 1): pytest.approx(0.25)}
-    costs = {(link.hypothesis, link.reference): link.cost for link in found}
+    costs = {(link.hypothesis, link.reference): link.cost for link in result}
     assert costs[0, 1] == pytest.approx(0.8, rel=1e-6)
 
 
@@ -131,8 +131,8 @@ def test_a_text_that_is_one_point_gives_its_words_no_share() -> None:
     point = Flow(
         0, ("a b",), ("a b",), np.ones(1), np.ones(1), np.ones((1, 1)), np.ones((1, 1)), (SPANS[0] + SPANS[1],), ()
     )
-    one = WordView.of(split_words("a b"), (SPANS[0] + SPANS[1],))
-    assert is_whole_text(point, (one, one))
+    first = WordView.of(split_words("a b"), (SPANS[0] + SPANS[1],))
+    assert is_whole_text(point, (first, first))
     assert not is_whole_text(FLOW, VIEWS)
 
 
@@ -160,9 +160,9 @@ def glove_game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def test_the_glove_game_has_its_textbook_values() -> None:
-    found = shapley_values(3, glove_game)
-    np.testing.assert_allclose(found.values, [2 / 3, 1 / 6, 1 / 6])
-    assert (found.error, found.total) == (None, 1.0)
+    result = shapley_values(3, glove_game)
+    np.testing.assert_allclose(result.values, [2 / 3, 1 / 6, 1 / 6])
+    assert (result.error, result.total) == (None, 1.0)
 
 
 def random_game(players: int) -> NDArray[np.float64]:
@@ -181,9 +181,9 @@ def test_exact_values_are_means_over_all_orders() -> None:
         for player in order:
             expected[player] += worth[coalition | 1 << player] - worth[coalition]
             coalition |= 1 << player
-    found = shapley_values(players, game)
-    np.testing.assert_allclose(found.values, expected / math.factorial(players))
-    assert found.values.sum() == pytest.approx(worth[-1] - worth[0])
+    result = shapley_values(players, game)
+    np.testing.assert_allclose(result.values, expected / math.factorial(players))
+    assert result.values.sum() == pytest.approx(worth[-1] - worth[0])
 
 
 def test_sampled_values_sum_to_the_whole_and_lie_within_their_errors() -> None:
@@ -194,15 +194,15 @@ def test_sampled_values_sum_to_the_whole_and_lie_within_their_errors() -> None:
         # v(S) = (sum of weights)^2, whose Shapley values are w_i * (sum of all weights)
         return (rows @ weights) ** 2
 
-    found = shapley_values(players, game, samples=400, seed=1)
-    assert found.error is not None
-    assert found.values.sum() == pytest.approx(weights.sum() ** 2)
-    off = np.abs(found.values - weights * weights.sum()) / found.error
+    result = shapley_values(players, game, samples=400, seed=1)
+    assert result.error is not None
+    assert result.values.sum() == pytest.approx(weights.sum() ** 2)
+    off = np.abs(result.values - weights * weights.sum()) / result.error
     assert off.max() < 4
     assert (off < 2).mean() > 0.6
     again = shapley_values(players, game, samples=400, seed=1)
-    np.testing.assert_array_equal(again.values, found.values)
-    assert not np.array_equal(shapley_values(players, game, samples=400, seed=2).values, found.values)
+    np.testing.assert_array_equal(again.values, result.values)
+    assert not np.array_equal(shapley_values(players, game, samples=400, seed=2).values, result.values)
 
 
 def test_up_to_ten_players_nothing_is_sampled_and_a_coalition_is_asked_for_once() -> None:
@@ -214,9 +214,9 @@ def test_up_to_ten_players_nothing_is_sampled_and_a_coalition_is_asked_for_once(
 
     for players in (0, 1, MOST_EXACT, MOST_EXACT + 1):
         asked.clear()
-        found = shapley_values(players, game)
-        np.testing.assert_allclose(found.values, np.ones(players))
-        assert (found.error is None) == (players <= MOST_EXACT)
+        result = shapley_values(players, game)
+        np.testing.assert_allclose(result.values, np.ones(players))
+        assert (result.error is None) == (players <= MOST_EXACT)
         assert len(np.unique(asked[0], axis=0)) == len(asked[0])
 
 

@@ -53,22 +53,25 @@ def parses(tmp_path: Path) -> str:
 
 
 def test_shares_are_those_of_the_contributions_of_each_pair(parses):
-    found = explain_corpus(HYPS, REFS, metric="bertscore", annotator=parses, resamples=100)
-    assert (found.of, found.texts, found.skipped) == ("precision", 3, 0)
-    parts = {one.group: one for one in found.parts_of_speech}
-    assert {name: one.words for name, one in parts.items()} == {"NOUN": 3, "VERB": 3, "PUNCT": 3}
-    values = [one.attribution(of="precision").values for one in explain_pairs(HYPS, REFS, metric="bertscore")]
+    result = explain_corpus(HYPS, REFS, metric="bertscore", annotator=parses, resamples=100)
+    assert (result.of, result.texts, result.skipped) == ("precision", 3, 0)
+    parts = {part.group: part for part in result.parts_of_speech}
+    assert {name: item.words for name, item in parts.items()} == {"NOUN": 3, "VERB": 3, "PUNCT": 3}
+    values = [
+        explanation.attribution(of="precision").values
+        for explanation in explain_pairs(HYPS, REFS, metric="bertscore")
+    ]
     total = sum(abs(value) for row in values for value in row)
     assert parts["NOUN"].share == pytest.approx(sum(row[0] for row in values) / total, abs=1e-9)
     assert parts["VERB"].mean == pytest.approx(sum(row[1] for row in values) / 3, abs=1e-9)
-    assert sum(one.share for one in found.parts_of_speech) == pytest.approx(1)
-    assert all(one.low <= one.share <= one.high for one in found.parts_of_speech)
+    assert sum(part.share for part in result.parts_of_speech) == pytest.approx(1)
+    assert all(part.low <= part.share <= part.high for part in result.parts_of_speech)
 
 
 def test_matches_are_the_same_word_another_form_or_neither(parses):
-    found = explain_corpus(HYPS, REFS, metric="bertscore", annotator=parses, resamples=100)
+    result = explain_corpus(HYPS, REFS, metric="bertscore", annotator=parses, resamples=100)
     # Dogs/dog and barked/barks; Cats, sleep; Cats and sleep beside nothing of theirs.
-    assert [(one.group, one.words) for one in found.matches] == [
+    assert [(match.group, match.words) for match in result.matches] == [
         ("same word", 2),
         ("same lemma", 2),
         ("other word", 2),
@@ -77,23 +80,23 @@ def test_matches_are_the_same_word_another_form_or_neither(parses):
 
 
 def test_words_of_the_reference_and_what_the_score_loses_without_each(parses):
-    found = explain_corpus(
+    result = explain_corpus(
         HYPS, REFS, metric="bertscore", annotator=parses, side="reference", method="leave-one-out", resamples=100
     )
-    assert (found.of, found.side, found.method) == ("f1", "reference", "leave-one-out")
-    assert sum(one.words for one in found.parts_of_speech) == 11
-    assert json.loads(json.dumps(found.to_dict()))["parts_of_speech"][0]["group"] == found.parts_of_speech[0].group
+    assert (result.of, result.side, result.method) == ("f1", "reference", "leave-one-out")
+    assert sum(part.words for part in result.parts_of_speech) == 11
+    assert json.loads(json.dumps(result.to_dict()))["parts_of_speech"][0]["group"] == result.parts_of_speech[0].group
 
 
 def test_a_text_that_cannot_be_annotated_is_left_out_and_counted(parses):
-    found = explain_corpus([*HYPS, "Unparsed."], [*REFS, "Cats sleep."], annotator=parses, resamples=100)
-    assert (found.texts, found.skipped) == (3, 1)
+    result = explain_corpus([*HYPS, "Unparsed."], [*REFS, "Cats sleep."], annotator=parses, resamples=100)
+    assert (result.texts, result.skipped) == (3, 1)
 
 
 def test_one_text_has_shares_and_no_intervals(parses):
-    found = explain_corpus(HYPS[:1], REFS[:1], metric="bertscore", annotator=parses, resamples=100)
-    assert {(one.low, one.high) for one in (*found.parts_of_speech, *found.matches)} == {(None, None)}
-    assert "nan" not in found.render().lower()
+    result = explain_corpus(HYPS[:1], REFS[:1], metric="bertscore", annotator=parses, resamples=100)
+    assert {(item.low, item.high) for item in (*result.parts_of_speech, *result.matches)} == {(None, None)}
+    assert "nan" not in result.render().lower()
 
 
 def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():
@@ -112,14 +115,15 @@ def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():
     good = [f"text {number}" for number in range(31)]
     assert all(annotate_each(Refusing(), good).values())
     assert asked == [31]
-    found = annotate_each(Refusing(), [*good, "bad", "bad"])
-    assert [text for text, one in found.items() if one is None] == ["bad"]
+    result = annotate_each(Refusing(), [*good, "bad", "bad"])
+    assert [text for text, value in result.items() if value is None] == ["bad"]
     assert len(asked) == 1 + 1 + 2 * 5, "halved five times, not asked 32 times"
 
 
 def test_corpora_without_contributions_are_errors(parses):
-    with pytest.raises(RecipeError, match="method must be one of linear, leave-one-out, shapley, got 'lime'"):
-        explain_corpus(HYPS, REFS, annotator=parses, method="lime")
+    message = "method must be one of linear, leave-one-out, shapley, lime, got 'gradient'"
+    with pytest.raises(RecipeError, match=message):
+        explain_corpus(HYPS, REFS, annotator=parses, method="gradient")
     with pytest.raises(InputError, match="none of the 3 texts has linear contributions"):
         explain_corpus(HYPS, REFS, metric="chrf", annotator=parses)
 
@@ -152,9 +156,9 @@ def test_released_explanations_give_the_published_figures(
     released = data_folder / "eval4nlp" / f"xmover-shap.{langpair}.dev.jsonl"
     lines = released.read_text(encoding="utf-8").splitlines()
     scores = [[-value for value in json.loads(line)["shap"]] for line in lines]
-    found = evaluate_errors(gold_words(load("eval4nlp", data_folder, langpairs=langpair)), scores)
-    assert tuple(round(value, 3) for value in (found.auc, found.ap, found.recall)) == published
-    assert found.texts == texts
+    result = evaluate_errors(gold_words(load("eval4nlp", data_folder, langpairs=langpair)), scores)
+    assert tuple(round(value, 3) for value in (result.auc, result.ap, result.recall)) == published
+    assert result.texts == texts
 
 
 def test_matches_with_the_source_find_words_that_were_translated_wrongly(data_folder: Path) -> None:
@@ -163,8 +167,8 @@ def test_matches_with_the_source_find_words_that_were_translated_wrongly(data_fo
         pytest.skip("NLGAUGE_DATA does not hold eval4nlp")
     part = load("eval4nlp", data_folder, langpairs="ru-de").first_rows(80)
     scores = word_errors(part, metric="bertscore:model=muse,against=source", side="reference", words="blanks")
-    found = evaluate_errors(gold_words(part, side="reference"), scores)
-    assert found.auc > 0.738
+    result = evaluate_errors(gold_words(part, side="reference"), scores)
+    assert result.auc > 0.738
 
 
 def test_words_that_an_error_touches_are_gold_unless_it_weighs_nothing() -> None:
@@ -178,9 +182,9 @@ def test_a_table_without_marked_errors_is_refused() -> None:
 
 
 def test_means_are_over_texts_with_both_kinds_of_words() -> None:
-    found = evaluate_errors([[1, 0], [1, 1], [0, 1, 0]], [[0.9, 0.1], [0.1, 0.2], [0.3, 0.2, 0.1]])
-    assert found.skipped == 1
-    assert (found.auc, found.ap, found.recall) == (0.75, 0.75, 0.5)
+    result = evaluate_errors([[1, 0], [1, 1], [0, 1, 0]], [[0.9, 0.1], [0.1, 0.2], [0.3, 0.2, 0.1]])
+    assert result.skipped == 1
+    assert (result.auc, result.ap, result.recall) == (0.75, 0.75, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -203,14 +207,14 @@ def test_mismatched_labels_and_scores_are_errors(
 def test_a_word_that_is_too_much_has_the_highest_error(method: str, metric: str) -> None:
     """Both for a similarity and for a distance."""
     with hash_encoder(layers=0) as model:
-        found = word_errors(table(), metric=metric, method=method, model=model, words="blanks")
-    assert [len(row) for row in found] == [4, 3]
-    assert int(np.argmax(found[0])) == 1
+        result = word_errors(table(), metric=metric, method=method, model=model, words="blanks")
+    assert [len(row) for row in result] == [4, 3]
+    assert int(np.argmax(result[0])) == 1
 
 
 def test_another_method_is_refused() -> None:
-    with pytest.raises(InputError, match="match, leave-one-out, shapley, got 'lime'"):
-        word_errors(table(), method="lime")
+    with pytest.raises(InputError, match="match, leave-one-out, shapley, lime, got 'gradient'"):
+        word_errors(table(), method="gradient")
 
 
 def test_tags_and_scores_are_read_line_by_line(tmp_path: Path) -> None:

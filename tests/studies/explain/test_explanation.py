@@ -31,8 +31,8 @@ def test_an_ngram_is_divided_equally_among_its_tokens() -> None:
 @pytest.mark.parametrize(("rule", "value"), [("max", 0.6), ("mean", 0.4), ("first", 0.2)])
 def test_one_value_stands_for_the_pieces_that_count(rule: str, value: float) -> None:
     view = WordView.of(WORDS, [((0, 2),), ((2, 4),), ((4, 5),)])
-    found = view.reduce(np.array([0.2, 0.6, 9.0]), np.array([True, True, False]), rule)
-    assert found == [pytest.approx(value), None, None]
+    result = view.reduce(np.array([0.2, 0.6, 9.0]), np.array([True, True, False]), rule)
+    assert result == [pytest.approx(value), None, None]
 
 
 def test_another_rule_is_refused() -> None:

@@ -22,16 +22,16 @@ def test_texts_of_which_no_word_counts() -> None:
         "moverscore is 1.000. All words of both texts are left out (punctuation). Only special tokens such "
         "as [CLS] are compared, so the score is not meaningful."
     )
-    one = explain_pair("...", "A cat", metric="moverscore").sentence
-    assert "All words of the hypothesis are left out (punctuation). Only special tokens such as [CLS]" in one
-    assert "moves" not in one
+    first = explain_pair("...", "A cat", metric="moverscore").sentence
+    assert "All words of the hypothesis are left out (punctuation). Only special tokens such as [CLS]" in first
+    assert "moves" not in first
     stops = explain_pair("A cat", "the .", metric="moverscore:stopwords=iso-en").sentence
     assert "All words of the reference are left out (stop word, punctuation)" in stops
 
 
 def test_texts_of_which_nothing_is_left_at_all() -> None:
-    found = explain_pair("...", "A cat", metric="moverscore:specials=drop")
-    assert found.notes == ("all tokens of one of the texts have weight 0, so there is nothing to align",)
+    result = explain_pair("...", "A cat", metric="moverscore:specials=drop")
+    assert result.notes == ("all tokens of one of the texts have weight 0, so there is nothing to align",)
 
 
 def test_special_token_is_named_in_sentence() -> None:
@@ -42,11 +42,11 @@ def test_special_token_is_named_in_sentence() -> None:
 
 
 def test_words_that_are_left_out_have_a_verb(model: str) -> None:
-    found = explain_pair("the cat", "the dog", metric="bertscore:layer=2", model=model, leave_one_out=True)
-    values = dict(zip(["the", "cat"], found.attribution(kind="leave-one-out").values, strict=True))
+    result = explain_pair("the cat", "the dog", metric="bertscore:layer=2", model=model, leave_one_out=True)
+    values = dict(zip(["the", "cat"], result.attribution(kind="leave-one-out").values, strict=True))
     assert values["the"] > 0 > values["cat"]
     expected = f"'the' ({values['the']:+.3f}) raises f1, and 'cat' ({values['cat']:+.3f}) lowers it."
-    assert found.sentence.endswith(f"Leaving out one word at a time: {expected}")
+    assert result.sentence.endswith(f"Leaving out one word at a time: {expected}")
 
 
 def test_several_words_agree_with_the_verb() -> None:
@@ -58,14 +58,14 @@ def test_several_words_agree_with_the_verb() -> None:
 
 def test_word_of_two_pieces_is_named_once_with_both_partners() -> None:
     # The example of the page, segment 11: minilm reads 'Hikers' as hike + ##rs, which have different best matches.
-    found = explain_pair(
+    result = explain_pair(
         "Walkers are advised to turn around before the sunset.", "Hikers are advised to turn back before sunset."
     )
-    links = [link for link in found.links if link.kind == "backward" and link.reference == 0]
+    links = [link for link in result.links if link.kind == "backward" and link.reference == 0]
     assert len(links) == 2
     mean = sum(link.weight * (link.similarity or 0) for link in links) / sum(link.weight for link in links)
     (of_reference,) = [
-        part for part in found.sentence.split(". ") if part.startswith("Weakest matches of the reference")
+        part for part in result.sentence.split(". ") if part.startswith("Weakest matches of the reference")
     ]
     assert of_reference.count("'Hikers' to ") == 1
     assert f"'Hikers' to 'Walkers' and 'are' {mean:.2f}" in of_reference

@@ -36,8 +36,8 @@ def _summary() -> CorpusSummary:
 
 
 def _agreements() -> ErrorAgreements:
-    found = evaluate_errors([[1, 0], [0, 1, 0]], [[0.9, 0.1], [0.3, 0.2, 0.1]])
-    return ErrorAgreements((replace(found, scores="made", langpair="de-en"),))
+    result = evaluate_errors([[1, 0], [0, 1, 0]], [[0.9, 0.1], [0.3, 0.2, 0.1]])
+    return ErrorAgreements((replace(result, scores="made", langpair="de-en"),))
 
 
 RESULTS: dict[str, Callable[[Path], Result]] = {
@@ -68,11 +68,11 @@ def test_json_and_back(tmp_path: Path, name: str) -> None:
 
 
 def test_explanations_are_a_sequence() -> None:
-    found = explain_pairs(*TEXTS, metric="chrf")
-    assert len(found) == 2
-    assert [one.hypothesis.text for one in found] == TEXTS[0]
-    assert found[1] in found
-    assert [one.hypothesis.text for one in found[1:]] == TEXTS[0][1:]
+    result = explain_pairs(*TEXTS, metric="chrf")
+    assert len(result) == 2
+    assert [item.hypothesis.text for item in result] == TEXTS[0]
+    assert result[1] in result
+    assert [item.hypothesis.text for item in result[1:]] == TEXTS[0][1:]
 
 
 def test_figures_of_what_json_leaves_out_are_refused() -> None:

@@ -30,38 +30,38 @@ MEANS = ["moverscore:idf=none", "baryscore:idf=none", "bertscore:layer=2,multire
 @pytest.mark.parametrize("metric", MEANS)
 def test_a_mean_names_what_each_reference_gives(model: str, metric: str) -> None:
     options = {} if metric == "rouge1" else {"model": model}
-    found = explain_pair(HYP, REFS, metric=metric, **options)
+    result = explain_pair(HYP, REFS, metric=metric, **options)
     alone = [explain_pair(HYP, ref, metric=metric, **options).score for ref in REFS]
-    assert found.references is not None
-    assert (found.references.rule, found.references.number, found.references.shown) == ("mean", 3, 1)
-    assert found.references.scores == pytest.approx(alone, abs=1e-6)
-    assert found.score == pytest.approx(sum(alone) / 3, abs=1e-6)
+    assert result.references is not None
+    assert (result.references.rule, result.references.number, result.references.shown) == ("mean", 3, 1)
+    assert result.references.scores == pytest.approx(alone, abs=1e-6)
+    assert result.score == pytest.approx(sum(alone) / 3, abs=1e-6)
     first, second, third = (f"{value:.3f}" for value in alone)
     said = f"This is the mean over 3 references ({first}, {second} and {third}); the best of them"
-    assert f"{said} ({second}) is shown." in found.sentence
-    assert found.reference.text == REFS[1]
-    assert "reference 2 of 3 is shown (the best)" in found.notes
+    assert f"{said} ({second}) is shown." in result.sentence
+    assert result.reference.text == REFS[1]
+    assert "reference 2 of 3 is shown (the best)" in result.notes
 
 
 def test_the_score_of_the_best_is_that_of_the_one_shown(model: str) -> None:
-    found = explain_pair(HYP, REFS, metric="moverscore:idf=none,multiref=best", model=model)
-    assert found.references == SeveralReferences("best", 3, 1, ())
-    assert "mean" not in found.sentence
+    result = explain_pair(HYP, REFS, metric="moverscore:idf=none,multiref=best", model=model)
+    assert result.references == SeveralReferences("best", 3, 1, ())
+    assert "mean" not in result.sentence
 
 
 def test_a_metric_that_reads_all_references_shows_the_first() -> None:
-    found = explain_pair(HYP, REFS[:2], metric="chrf")
+    result = explain_pair(HYP, REFS[:2], metric="chrf")
     first, second = (explain_pair(HYP, ref, metric="chrf").score for ref in REFS[:2])
     said = (
         f"The metric uses both references together; against each single reference it is {first:.3f} and {second:.3f}"
     )
-    assert f"{said}; the first is shown." in found.sentence
-    assert (found.reference.text, found.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
+    assert f"{said}; the first is shown." in result.sentence
+    assert (result.reference.text, result.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
 
 
 def test_note_names_contributions_to_the_reference_shown() -> None:
-    found = explain_pair(HYP, REFS, metric="bertscore:multiref=mean")
-    assert any("precision and recall against the reference shown (precision" in note for note in found.notes)
+    result = explain_pair(HYP, REFS, metric="bertscore:multiref=mean")
+    assert any("precision and recall against the reference shown (precision" in note for note in result.notes)
     rescaled = explain_pair(HYP, REFS, metric="bertscore:multiref=mean,rescale=yes")
     assert any(
         "precision and recall before rescaling and against the reference shown" in note for note in rescaled.notes
@@ -75,9 +75,9 @@ def test_note_names_contributions_to_the_reference_shown() -> None:
 
 
 def test_single_reference_is_not_described(model: str) -> None:
-    found = explain_pair(HYP, REFS[1], metric="moverscore", model=model)
-    assert found.references is None
-    assert "reference" not in found.sentence.split(".")[0]
+    result = explain_pair(HYP, REFS[1], metric="moverscore", model=model)
+    assert result.references is None
+    assert "reference" not in result.sentence.split(".")[0]
 
 
 @pytest.mark.parametrize("carried", [False, True])
@@ -93,18 +93,18 @@ def test_segments_of_a_score_describe_references(model: str, carried: bool) -> N
 def test_a_score_that_is_scaled_over_the_corpus_has_none_for_each_reference() -> None:
     hyps, refs = [HYP, "a bird"], [REFS[:2], ["the bird", "a dog"]]
     score = nlgauge.score(hyps, refs, metric="sentsim:against=refs,model=minilm,combine=sss+wmd")
-    found = score.explain(0)
-    assert found.references is not None
-    assert found.references.scores == ()
-    assert "This is the mean over 2 references; the best of them is shown." in found.sentence
+    result = score.explain(0)
+    assert result.references is not None
+    assert result.references.scores == ()
+    assert "This is the mean over 2 references; the best of them is shown." in result.sentence
 
 
 def test_json_contains_several_references(model: str) -> None:
-    found = explain_pair(HYP, REFS, metric="moverscore", model=model)
-    record = json.loads(json.dumps(found.to_dict()))
+    result = explain_pair(HYP, REFS, metric="moverscore", model=model)
+    record = json.loads(json.dumps(result.to_dict()))
     again = Explanation.from_dict(record)
-    assert again.references == found.references
-    assert again.sentence == found.sentence
+    assert again.references == result.references
+    assert again.sentence == result.sentence
 
 
 @pytest.mark.parametrize(

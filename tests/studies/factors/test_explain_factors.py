@@ -28,12 +28,12 @@ def conllu(texts: list[str]) -> str:
     blocks = []
     for text in texts:
         words = text.split()
-        root = next(at for at, word in enumerate(words, start=1) if word in VERBS)
-        heads = [0 if at == root else root for at in range(1, len(words) + 1)]
-        tags = ["VERB" if at == root else "NOUN" for at in range(1, len(words) + 1)]
+        root = next(index for index, word in enumerate(words, start=1) if word in VERBS)
+        heads = [0 if index == root else root for index in range(1, len(words) + 1)]
+        tags = ["VERB" if index == root else "NOUN" for index in range(1, len(words) + 1)]
         lines = [
-            f"{at}\t{word}\t{word}\t{tag}\t_\tNumber=Plur\t{head}\tdep\t_\t_"
-            for at, (word, tag, head) in enumerate(zip(words, tags, heads, strict=True), start=1)
+            f"{index}\t{word}\t{word}\t{tag}\t_\tNumber=Plur\t{head}\tdep\t_\t_"
+            for index, (word, tag, head) in enumerate(zip(words, tags, heads, strict=True), start=1)
         ]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n\n"
@@ -86,10 +86,10 @@ def test_factors_are_named_in_any_case_but_columns_of_the_data_are_what_they_are
 
 def test_released_scores_are_explained_with_metrics(making):
     study = explain_factors(table(), ["bleu"], factors=["LEX"], released=["length"], making=making)
-    assert [one.metric for one in study.surrogates] == ["length", "bleu"]
+    assert [surrogate.metric for surrogate in study.surrogates] == ["length", "bleu"]
     named = table(released={"bleu": np.arange(len(HYPS)) ** 2.0})
     study = explain_factors(named, ["bleu"], factors=["LEX"], released=["bleu"], making=making)
-    assert [one.metric for one in study.surrogates] == ["bleu (released)", "bleu"]
+    assert [surrogate.metric for surrogate in study.surrogates] == ["bleu (released)", "bleu"]
     assert study.surrogates[0].r2 != study.surrogates[1].r2
 
 
@@ -162,7 +162,7 @@ def test_across_languages_the_metric_scores_translations_too(tmp_path: Path):
         factors=["SEM", "LEX", "CLB"],
         making=FactorOptions(translations=str(file)),
     )
-    assert [one.metric for one in study.surrogates] == [
+    assert [surrogate.metric for surrogate in study.surrogates] == [
         "xmoverscore:unit=sentence (without CLB)",
         "xmoverscore:unit=sentence",
     ]
@@ -178,9 +178,9 @@ def test_files_of_translations(tmp_path: Path):
     file.write_text('{"sentence": {"Ein Hund.": ["A", "dog", "."]}, "word": {}}', encoding="utf-8")
     assert read_translations(file).words == {"Ein Hund.": ("A", "dog", ".")}
     file.write_text('{"Ein Hund.": "A dog."}', encoding="utf-8")
-    found = read_translations(file)
-    assert found.words == {"Ein Hund.": ("A", "dog", ".")}
-    assert found.texts == {"Ein Hund.": "A dog."}
+    result = read_translations(file)
+    assert result.words == {"Ein Hund.": ("A", "dog", ".")}
+    assert result.texts == {"Ein Hund.": "A dog."}
     file.write_text('{"Ein Hund.": 3}', encoding="utf-8")
     with pytest.raises(FileFormatError, match="expected a translation as text or as a list of words, got 3"):
         read_translations(file)

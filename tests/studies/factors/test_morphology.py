@@ -92,18 +92,18 @@ def test_files(tmp_path: Path):
         read_lexicon(lexicon)
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("Cat 1 0\ncat 0 1\n", encoding="utf-8")
-    label, found = vectors_of_file(vectors)
-    assert found["cat"].tolist() == [1, 0]
+    label, result = vectors_of_file(vectors)
+    assert result["cat"].tolist() == [1, 0]
     assert label.startswith("vectors.txt[")
 
 
 def test_training_is_the_same_for_the_same_seed():
     pytest.importorskip("gensim")
     texts = ["the cat sat on the mat and the dog sat on the cat"] * 20
-    one, again, other = (train_vectors(texts, ["cat", "cats"], seed=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one["cat"], again["cat"])
-    assert not np.array_equal(one["cat"], other["cat"])
-    assert one["cats"].shape == (100,)
+    first, again, other = (train_vectors(texts, ["cat", "cats"], seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first["cat"], again["cat"])
+    assert not np.array_equal(first["cat"], other["cat"])
+    assert first["cats"].shape == (100,)
 
 
 def test_training_does_not_depend_on_memory_as_found():

@@ -18,11 +18,11 @@ METRIC = 0.8 * LEX + 0.1 * SYN + 0.2 * RNG.normal(size=60)
 
 def test_a_metric_that_looks_at_one_factor_shows_it():
     study = fit_surrogates({"m": METRIC, "noise": RNG.normal(size=60)}, {"LEX": LEX, "SYN": SYN})
-    found = study.surrogate("m")
-    assert found.effect("LEX").coefficient > 0.8 > found.effect("SYN").high
-    assert found.r2 > 0.9 > study.surrogate("noise").r2
-    assert found.effect("LEX").low < found.effect("LEX").coefficient < found.effect("LEX").high
-    np.testing.assert_allclose(1 - np.mean((found.observed - found.fitted) ** 2), found.r2)
+    result = study.surrogate("m")
+    assert result.effect("LEX").coefficient > 0.8 > result.effect("SYN").high
+    assert result.r2 > 0.9 > study.surrogate("noise").r2
+    assert result.effect("LEX").low < result.effect("LEX").coefficient < result.effect("LEX").high
+    np.testing.assert_allclose(1 - np.mean((result.observed - result.fitted) ** 2), result.r2)
 
 
 def test_rows_without_a_value_are_left_out_for_all_metrics_and_counted():
@@ -31,7 +31,7 @@ def test_rows_without_a_value_are_left_out_for_all_metrics_and_counted():
     metric[7] = math.nan
     study = fit_surrogates({"m": metric, "n": METRIC}, {"LEX": LEX, "SYN": syn})
     assert study.dropped == {"m": 1, "SYN": 2}
-    assert {one.rows for one in study.surrogates} == {58}
+    assert {surrogate.rows for surrogate in study.surrogates} == {58}
     assert study.rows == 60
     keep = ~np.isnan(syn)
     other = fit_surrogates({"n": METRIC[keep]}, {"LEX": LEX[keep], "SYN": SYN[keep]})
@@ -40,7 +40,7 @@ def test_rows_without_a_value_are_left_out_for_all_metrics_and_counted():
 
 def test_a_factor_of_its_own_is_fitted_with_and_without():
     study = fit_surrogates({"m": METRIC}, {"LEX": LEX}, own={"CLB": {"m": SYN}})
-    assert [(one.metric, one.factors) for one in study.surrogates] == [
+    assert [(surrogate.metric, surrogate.factors) for surrogate in study.surrogates] == [
         ("m (without CLB)", ("LEX",)),
         ("m", ("LEX", "CLB")),
     ]

@@ -34,7 +34,7 @@ def random_tree(size: int, rng: random.Random) -> list[int]:
 
 
 def nested(heads: list[int], node: int) -> tuple[int, list[Any]]:
-    return node, [nested(heads, at) for at, head in enumerate(heads, start=1) if head == node]
+    return node, [nested(heads, index) for index, head in enumerate(heads, start=1) if head == node]
 
 
 def test_as_apted_has_it():
@@ -65,9 +65,9 @@ def test_figure_1_two_leaves_removed_of_six_nodes():
 
 def test_figure_2_two_operations_on_five_nodes():
     """Figure 2: trees of 5 and 5 nodes, distance 2, score 1 - 2 / 10."""
-    one, other = [0, 1, 1, 1, 1], [0, 1, 2, 1, 1]
-    assert tree_edit_distance(one, other) == 2
-    assert syntactic_similarity(one, other) == 0.8
+    first, other = [0, 1, 1, 1, 1], [0, 1, 2, 1, 1]
+    assert tree_edit_distance(first, other) == 2
+    assert syntactic_similarity(first, other) == 0.8
 
 
 def test_words_do_not_count_and_order_does():

@@ -56,8 +56,8 @@ def table(systems: int = 3, segments: int = 4, *, files: object = None, ragged: 
 def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
     grid = table()
     scored = score_judgements(grid, ["moverscore"])
-    texts = [grid.hypothesis[at] for at in range(4, 8)]
-    refs = [grid.references[at] for at in range(4, 8)]
+    texts = [grid.hypothesis[index] for index in range(4, 8)]
+    refs = [grid.references[index] for index in range(4, 8)]
     alone = nlgauge.score(texts, refs, metric="moverscore")
     np.testing.assert_allclose(scored.metrics[0].values[4:8], alone.score, atol=1e-12)
 
@@ -90,53 +90,53 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
     made = table()
     scored = score_judgements(made, ["bertscore", "chrf"]).add(released_rows(made, "other"), *sentinels_of(made))
     for criterion in ("adequacy", "fluency"):
-        found = evaluate(scored, criterion=criterion, significance=Significance(resamples=100))
+        result = evaluate(scored, criterion=criterion, significance=Significance(resamples=100))
         for metric in scored.metrics:
-            cell = found.cells[metric.name]["en"]
+            cell = result.cells[metric.name]["en"]
             if not cell.note:
                 assert cell.value == pytest.approx(pearsonr(metric.values, made.human[criterion]).statistic)
                 assert cell.low <= cell.value <= cell.high
-    assert "sentinel-random" in found.cells
+    assert "sentinel-random" in result.cells
 
 
 def test_distance_is_negated_once() -> None:
     made = table()
     distance = given_rows(made, "d", -made.human["adequacy"], higher_is_better=False)
-    found = evaluate(ScoredJudgements(made, (distance,)), significance=Significance(test="none"))
-    assert found.cells["d"]["en"].value == pytest.approx(1)
+    result = evaluate(ScoredJudgements(made, (distance,)), significance=Significance(test="none"))
+    assert result.cells["d"]["en"].value == pytest.approx(1)
 
 
 def test_topic_level_averages_over_topics() -> None:
     made = table(systems=6, segments=3)
     scored = ScoredJudgements(made, (released_rows(made, "other"),))
-    found = evaluate(scored, level="topic", significance=Significance(resamples=100)).cells["other"]["en"]
+    result = evaluate(scored, level="topic", significance=Significance(resamples=100)).cells["other"]["en"]
     human, other = (made.human["adequacy"].reshape(6, 3), made.released["other"].reshape(6, 3))
-    assert found.value == pytest.approx(np.mean([pearsonr(other[:, t], human[:, t]).statistic for t in range(3)]))
+    assert result.value == pytest.approx(np.mean([pearsonr(other[:, t], human[:, t]).statistic for t in range(3)]))
 
 
 def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
     made = replace(table(systems=5), system_scores={"en": {f"s{s}": float(s) for s in range(5)}})
     scored = score_judgements(made, ["bleu", "chrf"])
-    found = evaluate(scored, level="system")
+    result = evaluate(scored, level="system")
     whole = [
         nlgauge.score(made.hypothesis[4 * s : 4 * s + 4], made.references[4 * s : 4 * s + 4], metric="chrf").corpus[
             "chrf"
         ]
         for s in range(5)
     ]
-    assert found.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, range(5)).statistic)
-    assert found.cells["chrf"]["en"].count == 5
+    assert result.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, range(5)).statistic)
+    assert result.cells["chrf"]["en"].count == 5
 
 
 @pytest.mark.parametrize(("level", "agreement"), [("topic", "acc-eq"), ("topic", "differences"), ("system", "spa")])
 def test_practice_of_wmt_is_available(level: str, agreement: str) -> None:
     made = table(systems=5, segments=4)
     scored = ScoredJudgements(made, (released_rows(made, "other"), *sentinels_of(made)))
-    found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=100))  # type: ignore[arg-type]
-    values = [cell.value for row in found.cells.values() for cell in row.values()]
+    result = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=100))  # type: ignore[arg-type]
+    values = [cell.value for row in result.cells.values() for cell in row.values()]
     assert all(-1 <= value <= 1 for value in values)
     if agreement == "acc-eq":
-        assert "chance" in found.cells["other"]["en"].note
+        assert "chance" in result.cells["other"]["en"].note
 
 
 def test_undefined_agreements_are_recipe_errors() -> None:
@@ -147,9 +147,9 @@ def test_undefined_agreements_are_recipe_errors() -> None:
     with pytest.raises(RecipeError, match="adequacy"):
         evaluate(scored, criterion="charm")
     constant = given_rows(made, "flat", np.ones(len(made)))
-    found = evaluate(scored.add(constant), significance=Significance(resamples=100)).cells["flat"]["en"]
-    assert np.isnan(found.value)
-    assert "constant" in found.note
+    result = evaluate(scored.add(constant), significance=Significance(resamples=100)).cells["flat"]["en"]
+    assert np.isnan(result.value)
+    assert "constant" in result.note
     unnamed = replace(made, system=("",) * len(made), segment=tuple(map(str, range(len(made)))))
     with pytest.raises(InputError, match="level 'segment'"):
         evaluate(ScoredJudgements(unnamed, scored.metrics), level="topic")
@@ -157,34 +157,36 @@ def test_undefined_agreements_are_recipe_errors() -> None:
 
 def test_layers_are_tuned_without_idf() -> None:
     made = table(systems=4)
-    found = tune_layer(made)
-    values = [row.by_langpair["en"] for row in found.layers]
+    result = tune_layer(made)
+    values = [row.by_langpair["en"] for row in result.layers]
     assert len(values) == 7
     by_hand = [
         pearsonr(nlgauge.score(list(made.hypothesis), list(made.references), layer=layer).f1, made.human["adequacy"])
         for layer in (0, 4)
     ]
-    np.testing.assert_allclose([values[0], values[4]], [one.statistic for one in by_hand], atol=1e-9)
-    assert values[found.best] == found.layers[found.best].average == max(values)
+    np.testing.assert_allclose([values[0], values[4]], [item.statistic for item in by_hand], atol=1e-9)
+    assert values[result.best] == result.layers[result.best].average == max(values)
 
 
 def test_corpus_scores_are_those_of_systems_even_where_systems_miss_segments() -> None:
     ragged = table(systems=5, ragged=True)
-    found = evaluate(score_judgements(ragged, ["chrf"]), level="system", significance=Significance(test="none"))
+    result = evaluate(score_judgements(ragged, ["chrf"]), level="system", significance=Significance(test="none"))
     human, whole = [], []
     for system in ragged.systems:
         part = ragged.where(system=system)
         human.append(part.human["adequacy"].mean())
         whole.append(nlgauge.score(part.hypothesis, part.references, metric="chrf").corpus["chrf"])
-    assert found.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, human).statistic)
+    assert result.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, human).statistic)
 
 
 def test_released_distances_are_negated() -> None:
     made = table()
     flipped = replace(made, distances=frozenset({"other"}))
     plain, turned = (
-        evaluate(ScoredJudgements(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
-        for one in (made, flipped)
+        evaluate(
+            ScoredJudgements(item, (released_rows(item, "other"),)), significance=Significance(test="none")
+        ).cells
+        for item in (made, flipped)
     )
     assert plain["other"]["en"].value == pytest.approx(-turned["other"]["en"].value)
 
@@ -193,10 +195,10 @@ def test_metric_and_its_rescaled_variant_can_be_compared() -> None:
     made = replace(table(systems=12), system_scores={"en": {f"s{s}": float(s % 5) for s in range(12)}})
     base = given_rows(made, "raw", made.released["other"])
     scaled = given_rows(made, "rescaled", (made.released["other"] - 0.3) / 0.7)
-    found = evaluate(ScoredJudgements(made, (base, scaled)), level="system")
-    assert found.cells["raw"]["en"].value == pytest.approx(found.cells["rescaled"]["en"].value)
-    assert found.options["test"] == "williams"
-    assert found.cells["raw"]["en"].low <= found.cells["raw"]["en"].value <= found.cells["raw"]["en"].high
+    result = evaluate(ScoredJudgements(made, (base, scaled)), level="system")
+    assert result.cells["raw"]["en"].value == pytest.approx(result.cells["rescaled"]["en"].value)
+    assert result.options["test"] == "williams"
+    assert result.cells["raw"]["en"].low <= result.cells["raw"]["en"].value <= result.cells["raw"]["en"].high
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
@@ -245,13 +247,13 @@ def test_bertscore_on_the_test_sets_of_wmt17(
 ) -> None:
     tested = load("wmt17-testset", data_folder, langpairs=[f"{language}-en" for language in languages])
     scored = score_judgements(tested, [f"bertscore:layer={layer},idf=refs"], model=model)
-    found = evaluate(scored, significance=Significance(test="none"))
-    (row,) = found.cells.values()
+    result = evaluate(scored, significance=Significance(test="none"))
+    (row,) = result.cells.values()
     for language in languages:
         expected = TESTSET[model, layer][language]
         assert round(row[f"{language}-en"].value, 3) == pytest.approx(expected, abs=0.0011), language
     if model == "mpnet" and len(languages) == len(TESTSET[model, layer]):
-        assert found.averages.popitem()[1] == pytest.approx(0.716, abs=0.001)
+        assert result.averages.popitem()[1] == pytest.approx(0.716, abs=0.001)
 
 
 class RecordedBar:
@@ -303,7 +305,7 @@ def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoredJu
         table(systems=1, segments=human.size),
         human={"adequacy": human},
         released={},
-        document=tuple(f"d{one}" for one in of),
+        document=tuple(f"d{item}" for item in of),
     )
     return ScoredJudgements(made, tuple(given_rows(made, name, row) for name, row in zip("ab", scores, strict=True)))
 
@@ -313,15 +315,17 @@ def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoredJu
 def test_documents_are_drawn_as_wholes(agreement: str, test: Any) -> None:
     scored = documented()
     plain = evaluate(scored, agreement=agreement, significance=Significance(test=test, resamples=200))
-    found = evaluate(scored, agreement=agreement, significance=Significance(test=test, resamples=200, documents=True))
+    result = evaluate(
+        scored, agreement=agreement, significance=Significance(test=test, resamples=200, documents=True)
+    )
     for name in "ab":
-        one, other = plain.cells[name]["en"], found.cells[name]["en"]
-        assert one.value == other.value
-        assert other.high - other.low > 1.3 * (one.high - one.low)
-    assert (plain.options["unit"], found.options["unit"]) == ("judged output", "document")
-    assert found.notes == ("en: resampled by document (12 documents), not by judged output",)
-    assert "200 resamples by document, seed 12345" in found.mark
-    assert found.to_dict()["options"]["documents"] is True
+        first, other = plain.cells[name]["en"], result.cells[name]["en"]
+        assert first.value == other.value
+        assert other.high - other.low > 1.3 * (first.high - first.low)
+    assert (plain.options["unit"], result.options["unit"]) == ("judged output", "document")
+    assert result.notes == ("en: resampled by document (12 documents), not by judged output",)
+    assert "200 resamples by document, seed 12345" in result.mark
+    assert result.to_dict()["options"]["documents"] is True
     single = replace(scored.table, document=tuple(map(str, range(72))))
     rows = evaluate(
         ScoredJudgements(single, scored.metrics),
@@ -354,24 +358,24 @@ def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> 
     )
     question = {"level": level, "agreement": agreement}
     plain = evaluate(scored, significance=Significance(resamples=100), **question)
-    found = evaluate(scored, significance=Significance(resamples=100, documents=True), **question)
+    result = evaluate(scored, significance=Significance(resamples=100, documents=True), **question)
     unit = {"topic": "topic", "system": "segment"}[level]
-    assert found.notes == (f"en: resampled by document (10 documents), not by {unit}",)
+    assert result.notes == (f"en: resampled by document (10 documents), not by {unit}",)
     assert plain.options["unit"] == unit
     if agreement == "spa":  # defined by draws
-        assert found.cells["other"]["en"].value != plain.cells["other"]["en"].value
+        assert result.cells["other"]["en"].value != plain.cells["other"]["en"].value
     else:
-        assert found.cells["other"]["en"].value == plain.cells["other"]["en"].value
-        assert found.cells["m"]["en"].unbeaten
+        assert result.cells["other"]["en"].value == plain.cells["other"]["en"].value
+        assert result.cells["m"]["en"].unbeaten
     if agreement == "kendall":
-        assert found.cells["m"]["en"].low != plain.cells["m"]["en"].low
+        assert result.cells["m"]["en"].low != plain.cells["m"]["en"].low
 
 
 def test_fewer_than_ten_documents_are_not_drawn() -> None:
-    found = evaluate(documented(documents=9), significance=Significance(resamples=100, documents=True))
-    assert found.notes == ("en: 9 documents, too few for an interval or significance test (minimum: 10)",)
-    assert np.isnan(found.cells["a"]["en"].low)
-    assert found.cells["a"]["en"].rank is None
+    result = evaluate(documented(documents=9), significance=Significance(resamples=100, documents=True))
+    assert result.notes == ("en: 9 documents, too few for an interval or significance test (minimum: 10)",)
+    assert np.isnan(result.cells["a"]["en"].low)
+    assert result.cells["a"]["en"].rank is None
 
 
 @pytest.mark.parametrize(
@@ -407,9 +411,9 @@ def test_agreement_that_cannot_be_computed_leaves_empty_cells_and_a_note() -> No
     made = with_gaps(table(systems=3, segments=12))
     scored = ScoredJudgements(made, (released_rows(made, "other"), *sentinels_of(made)))
     assert np.isfinite(evaluate(scored, level="system").cells["other"]["en"].value)
-    found = evaluate(scored, level="system", agreement="spa", undefined="nan")
-    assert np.isnan([cell.value for row in found.cells.values() for cell in row.values()]).all()
-    assert found.cells["other"]["en"].note.startswith("no segment was judged for every system")
+    result = evaluate(scored, level="system", agreement="spa", undefined="nan")
+    assert np.isnan([cell.value for row in result.cells.values() for cell in row.values()]).all()
+    assert result.cells["other"]["en"].note.startswith("no segment was judged for every system")
     with pytest.raises(InputError, match="no segment was judged for every system"):
         evaluate(scored, level="system", agreement="spa")
 
@@ -435,14 +439,14 @@ def test_language_pair_that_a_metric_cannot_score_leaves_the_other_cells() -> No
     with pytest.raises(InputError, match="Sinhala"):
         score_judgements(made, ["bertscore", "chrf"])
     scored = score_judgements(made, ["bertscore", "chrf"], undefined="nan")
-    found = evaluate(scored)
+    result = evaluate(scored)
     alone = evaluate(score_judgements(made.where(langpair="de-en"), ["bertscore", "chrf"]))
     for name in ("bertscore", "chrf"):
-        assert found.cells[name]["de-en"].value == alone.cells[name]["de-en"].value
-    assert np.isfinite(found.cells["chrf"]["si-en"].value)
-    assert np.isnan(found.cells["bertscore"]["si-en"].value)
-    assert "Sinhala" in found.cells["bertscore"]["si-en"].note
-    assert np.isnan(found.averages["bertscore"])
+        assert result.cells[name]["de-en"].value == alone.cells[name]["de-en"].value
+    assert np.isfinite(result.cells["chrf"]["si-en"].value)
+    assert np.isnan(result.cells["bertscore"]["si-en"].value)
+    assert "Sinhala" in result.cells["bertscore"]["si-en"].note
+    assert np.isnan(result.averages["bertscore"])
 
 
 def test_bug_in_a_metric_is_not_taken_for_a_missing_cell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,9 +460,9 @@ def test_bug_in_a_metric_is_not_taken_for_a_missing_cell(monkeypatch: pytest.Mon
 
 def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    found = evaluate(score_judgements(two_pairs(), ["bertscore:model=no/such", "chrf"], undefined="nan"))
-    assert np.isfinite(found.averages["chrf"])
-    assert "no/such" in found.cells["bertscore:model=no/such"]["si-en"].note
+    result = evaluate(score_judgements(two_pairs(), ["bertscore:model=no/such", "chrf"], undefined="nan"))
+    assert np.isfinite(result.averages["chrf"])
+    assert "no/such" in result.cells["bertscore:model=no/such"]["si-en"].note
 
 
 def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
@@ -484,6 +488,6 @@ def test_seed_4_gives_the_soft_accuracy_of_mt_metrics_eval() -> None:
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     expected = 1 - np.mean([abs(p_value(sides[0], *pair) - p_value(sides[1], *pair)) for pair in pairs])
     asked: dict[str, Any] = {"level": "system", "agreement": "spa"}
-    found = evaluate(scored, **asked, significance=Significance(seed=4))
-    assert found.cells["other"]["en"].value == pytest.approx(expected, abs=1e-12)
+    result = evaluate(scored, **asked, significance=Significance(seed=4))
+    assert result.cells["other"]["en"].value == pytest.approx(expected, abs=1e-12)
     assert evaluate(scored, **asked).cells["other"]["en"].value != pytest.approx(expected, abs=1e-12), "seed 12345"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.studies.meta.levels import Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.studies.meta.levels import Hybrids, SummedCounts, hybrid_results, make_hybrids, model_selection
 
 
 def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
@@ -49,9 +49,9 @@ def test_hybrids_depend_on_seed_not_on_blocks(monkeypatch: pytest.MonkeyPatch) -
     human = np.random.default_rng(0).normal(size=(4, 30))
     metric = {"m": human**3}
     options = {"hybrids": 200, "chosen_from": 10, "repeats": 300}
-    one = hybrid_results(metric, human, **options)
-    assert one == hybrid_results(metric, human, **options)
-    assert one != hybrid_results(metric, human, **options, seed=1)
+    first = hybrid_results(metric, human, **options)
+    assert first == hybrid_results(metric, human, **options)
+    assert first != hybrid_results(metric, human, **options, seed=1)
     whole = make_hybrids(metric, human, hybrids=200)
     monkeypatch.setattr("nlgauge.studies.meta.levels._CELLS", 30 * 7)
     assert make_hybrids(metric, human, hybrids=200).human == pytest.approx(whole.human)
@@ -77,30 +77,30 @@ def test_human_scores_select_the_best_hybrid() -> None:
 def test_selection_among_all_hybrids_equals_hand_computation() -> None:
     # All four hybrids are drawn each time: the metric takes number 1, which people put second, .2 below the best.
     made = Hybrids(("m",), np.array([0.9, 0.7, 0.1, 0.3]), np.array([[1.0, 4.0, 2.0, 3.0]]), 1, 0)
-    (found,) = model_selection(made, chosen_from=4, repeats=10)
-    assert (found.hits_at_1, found.mrr) == (0, 0.5)
-    assert found.diff == pytest.approx(20)
+    (result,) = model_selection(made, chosen_from=4, repeats=10)
+    assert (result.hits_at_1, result.mrr) == (0, 0.5)
+    assert result.diff == pytest.approx(20)
 
 
 def test_a_random_metric_selects_by_chance() -> None:
     human = np.random.default_rng(5).normal(size=(6, 100))
-    (found,) = hybrid_results(
+    (result,) = hybrid_results(
         {"random": np.random.default_rng(12345).random((6, 100))}, human, hybrids=4000, chosen_from=10, repeats=4000
     )
-    assert found.hits_at_1 == pytest.approx(0.1, abs=0.03)
-    assert found.mrr == pytest.approx(np.mean(1 / np.arange(1, 11)), abs=0.04)  # ranks 1 to 10 alike
-    assert abs(found.pearson) < 0.2
+    assert result.hits_at_1 == pytest.approx(0.1, abs=0.03)
+    assert result.mrr == pytest.approx(np.mean(1 / np.arange(1, 11)), abs=0.04)  # ranks 1 to 10 alike
+    assert abs(result.pearson) < 0.2
 
 
 def test_the_same_hybrid_is_never_drawn_twice() -> None:
     # With two hybrids to choose from two, both are there, so the better one is always found.
     made = Hybrids(("m",), np.arange(100.0), np.arange(100.0)[None], 1, 0)
-    (found,) = model_selection(made, chosen_from=2, repeats=20_000)
-    gaps = found.diff
+    (result,) = model_selection(made, chosen_from=2, repeats=20_000)
+    gaps = result.diff
     assert gaps == 0
     reverse = made._replace(metrics=-made.metrics)
-    (found,) = model_selection(reverse, chosen_from=2, repeats=20_000)
-    assert found.hits_at_1 == 0  # a repeated hybrid would be a hit
+    (result,) = model_selection(reverse, chosen_from=2, repeats=20_000)
+    assert result.hits_at_1 == 0  # a repeated hybrid would be a hit
 
 
 def test_a_metric_blind_to_systems_selects_nothing() -> None:
@@ -121,3 +121,12 @@ def test_model_selection_rejects_invalid_options() -> None:
         model_selection(made, chosen_from=6)
     with pytest.raises(InputError, match="resamples must be at least 1"):
         make_hybrids({"m": np.eye(2)}, np.eye(2), hybrids=0)
+
+
+def test_scores_of_summed_counts_are_those_of_the_sums() -> None:
+    counts = np.random.default_rng(1).integers(1, 9, size=(3, 5, 2)).astype(float)
+    human = np.arange(15.0).reshape(3, 5)
+    rate = SummedCounts(counts, lambda totals: totals[:, 0] / totals[:, 1])
+    scores = {"edits": counts[:, :, 0], "rate": rate, "words": counts[:, :, 1]}
+    edits, rates, words = make_hybrids(scores, human, hybrids=20, mixed="two").metrics
+    assert rates == pytest.approx(edits / words)

@@ -45,11 +45,11 @@ def test_topic_averages_of_tac(
 ) -> None:
     scores = frame(data_folder / "compare" / "tac" / "TAC" / year / f"{metric}.csv")
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
-    found = [grouped_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
-    assert found[:2] == pytest.approx(published[:2], abs=6e-5)
+    result = [grouped_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
+    assert result[:2] == pytest.approx(published[:2], abs=6e-5)
     # These tables are rounded to ten decimals. Whether two nearly equal scores are a tie moves tau by 1e-4: ROUGE-2
     # of TAC08, which has hundreds of ties, gives .39561.
-    assert found[2] == pytest.approx(published[2], abs=1.5e-4)
+    assert result[2] == pytest.approx(published[2], abs=1.5e-4)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_topic_averages_of_tac(
 def test_system_level_of_tac(data_folder: Path, year: str, published: tuple[float, float, float]) -> None:
     scores = frame(data_folder / "compare" / "tac" / "TAC" / year / "ROUGE_2.csv")
     human = frame(data_folder / "compare" / "tac_pyramid" / "TAC_pyr" / f"{year}.csv")
-    found = [system_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
-    assert found == pytest.approx(published, abs=6e-5)
+    result = [system_level(scores, human, kind=kind).value for kind in ("pearson", "spearman", "kendall")]
+    assert result == pytest.approx(published, abs=6e-5)
 
 
 HUMAN = np.array([[1.0, 2.0, 5.0, NAN], [2.0, 2.0, 3.0, NAN], [4.0, 2.0, 1.0, 9.0]])
@@ -69,39 +69,39 @@ SCORES = np.array([[0.1, 0.3, 0.9, NAN], [0.3, 0.1, 0.8, 0.2], [0.2, 0.2, 0.1, 0
 
 def test_segment_level_takes_judged_outputs_only() -> None:
     judged = ~np.isnan(HUMAN)
-    found = segment_level(SCORES, HUMAN)
-    assert found.value == pytest.approx(correlate(SCORES[judged], HUMAN[judged]).value)
-    assert found.n == 10
+    result = segment_level(SCORES, HUMAN)
+    assert result.value == pytest.approx(correlate(SCORES[judged], HUMAN[judged]).value)
+    assert result.n == 10
 
 
 def test_item_level_counts_what_it_skips() -> None:
     # Item 0: r of (.1 .3 .2) with (1 2 4); item 2: r of (.9 .8 .1) with (5 3 1); item 1 is tied by people,
     # item 3 has one judged output.
-    found = grouped_level(SCORES, HUMAN)
+    result = grouped_level(SCORES, HUMAN)
     expected = [np.corrcoef(SCORES[:, item], HUMAN[:, item])[0, 1] for item in (0, 2)]
-    assert found.value == pytest.approx(np.mean(expected))
-    assert found.n == 2
-    assert found.skipped == {"constant human scores": 1, "fewer than two judged outputs": 1}
+    assert result.value == pytest.approx(np.mean(expected))
+    assert result.n == 2
+    assert result.skipped == {"constant human scores": 1, "fewer than two judged outputs": 1}
     with pytest.raises(InputError, match="item 1: constant human scores"):
         grouped_level(SCORES, HUMAN, constant="raise")
 
 
 def test_by_system_level_averages_over_systems() -> None:
-    found = grouped_level(SCORES, HUMAN, by="system")
+    result = grouped_level(SCORES, HUMAN, by="system")
     judged = ~np.isnan(HUMAN)
     expected = [np.corrcoef(SCORES[s][judged[s]], HUMAN[s][judged[s]])[0, 1] for s in range(3)]
-    assert found.value == pytest.approx(np.mean(expected))
-    assert (found.n, found.level) == (3, "by-system")
+    assert result.value == pytest.approx(np.mean(expected))
+    assert (result.n, result.level) == (3, "by-system")
 
 
 def test_mean_over_no_groups_is_nan_or_an_error() -> None:
     constant = np.ones((3, 4))
     with pytest.raises(InputError, match="'flat' has no pearson at item level: no item is left"):
         grouped_level(constant, HUMAN, name="flat")
-    found = grouped_level(constant, HUMAN, undefined="nan")
-    assert math.isnan(found.value)
-    assert found.skipped["constant metric scores"] == 2
-    assert "2 with constant metric scores" in str(found.reason)
+    result = grouped_level(constant, HUMAN, undefined="nan")
+    assert math.isnan(result.value)
+    assert result.skipped["constant metric scores"] == 2
+    assert "2 with constant metric scores" in str(result.reason)
 
 
 @pytest.mark.parametrize("function", [segment_level, grouped_level, system_level])
@@ -109,9 +109,9 @@ def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -
     flat = np.ones((3, 4))
     with pytest.raises(InputError, match=r"'flat' has no pearson at (segment|item|system) level"):
         function(flat, HUMAN, name="flat")
-    found = function(flat, HUMAN, undefined="nan")
-    assert math.isnan(found.value)
-    assert "constant" in str(found.reason)
+    result = function(flat, HUMAN, undefined="nan")
+    assert math.isnan(result.value)
+    assert "constant" in str(result.reason)
     with pytest.raises(RecipeError, match="'zero'"):
         function(flat, HUMAN, undefined="zero")
 
@@ -131,9 +131,9 @@ def test_system_level_aggregates() -> None:
 
 def test_systems_nobody_judged_are_dropped_and_counted() -> None:
     metric = [[1.0, 1.0], [NAN, NAN], [2.0, 2.0], [4.0, 4.0]]  # type: ignore[arg-type]
-    found = system_level(metric, [1.0, NAN, 2.0, 4.0])
-    assert (found.value, found.n) == (pytest.approx(1), 3)
-    assert found.skipped == {"systems without a human score": 1}
+    result = system_level(metric, [1.0, NAN, 2.0, 4.0])
+    assert (result.value, result.n) == (pytest.approx(1), 3)
+    assert result.skipped == {"systems without a human score": 1}
 
 
 @pytest.mark.parametrize("bad", [NAN, math.inf])
@@ -169,29 +169,29 @@ def test_input_of_the_wrong_shape_is_named() -> None:
 def test_values_of_the_published_unit_tests(kind: str, values: tuple[float, float, float]) -> None:
     # mt-metrics-eval, stats_test.py: testPearson and testKendall, flat, by system and by item.
     metric, human = np.array([[2, 1, 4], [3, 3, 7]]), [[1, 2, 3], [4, 5, 6]]
-    found = (
+    result = (
         segment_level(metric, human, kind=kind).value,
         grouped_level(metric, human, kind=kind, by="system").value,
         grouped_level(metric, human, kind=kind).value,
     )
-    assert found == pytest.approx(values, abs=5e-4)
+    assert result == pytest.approx(values, abs=5e-4)
 
 
 @pytest.mark.parametrize(("margin", "tau", "pairs"), [(25.0, 3 / 5, 5), (1.0, 2 / 6, 6)])
 def test_the_published_kendall_like_values(margin: float, tau: float, pairs: int) -> None:
     # mt-metrics-eval, stats_test.py: CorrelationFunctionsTest.testKendallLike; that list is four systems on one item.
-    found = preference_tau(np.array([[2, 1, 4, 3]]).T, np.array([[10, 11, 100, 150]]).T, margin=margin)
-    assert found.value == pytest.approx(tau)
-    assert found.concordant + found.discordant + found.tied == pairs
+    result = preference_tau(np.array([[2, 1, 4, 3]]).T, np.array([[10, 11, 100, 150]]).T, margin=margin)
+    assert result.value == pytest.approx(tau)
+    assert result.concordant + result.discordant + result.tied == pairs
 
 
 def test_preferences_need_the_margin() -> None:
     human = np.array([[80.0, 50.0, NAN], [55.0, 49.0, 10.0], [30.0, 90.0, 60.0]])
     # As (better, worse, segment): right on (0,1,0) (0,2,0) (2,1,2); tied on (1,2,0); wrong on (2,0,1) (2,1,1).
     scores = np.array([[5.0, 3.0, NAN], [4.0, 3.0, 1.0], [4.0, 2.0, 2.0]])
-    found = preference_tau(scores, human)
-    assert (found.concordant, found.discordant, found.tied) == (3, 2, 1)
-    assert found.value == pytest.approx(0)
+    result = preference_tau(scores, human)
+    assert (result.concordant, result.discordant, result.tied) == (3, 2, 1)
+    assert result.value == pytest.approx(0)
     assert preference_tau(scores, human, ties="half").value == pytest.approx(1 / 6)
     with pytest.raises(InputError, match="no two outputs"):
         preference_tau(scores, human, margin=90)

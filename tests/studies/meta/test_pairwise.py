@@ -46,11 +46,11 @@ def test_accuracy_equals_the_naive_search(pair: tuple[Array, Array]) -> None:
         return
     candidates = sorted({0.0} | set(np.abs(metric[:, None] - metric).ravel()))
     accuracies = [naive_accuracy(metric, human, epsilon) for epsilon in candidates]
-    found = tie_calibrated_accuracy(scores, human)
-    assert found.value == pytest.approx(max(accuracies))
-    assert naive_accuracy(metric, human, found.epsilon) == pytest.approx(max(accuracies))
-    assert all(value < max(accuracies) - 1e-13 for value in accuracies[: candidates.index(found.epsilon)])
-    assert found.without_ties == pytest.approx(accuracies[0])
+    result = tie_calibrated_accuracy(scores, human)
+    assert result.value == pytest.approx(max(accuracies))
+    assert naive_accuracy(metric, human, result.epsilon) == pytest.approx(max(accuracies))
+    assert all(value < max(accuracies) - 1e-13 for value in accuracies[: candidates.index(result.epsilon)])
+    assert result.without_ties == pytest.approx(accuracies[0])
     for epsilon in (0.5, 2.0, 99.0):
         assert tie_calibrated_accuracy(scores, human, epsilon=epsilon).value == pytest.approx(
             naive_accuracy(metric, human, epsilon)
@@ -63,16 +63,16 @@ def test_epsilon_zero_can_be_best() -> None:
     epsilons, accuracies = calibration_curve(outcome_pairs(metric, [[1], [2], [3], [4]]))
     assert epsilons.tolist() == [0, 2, 4, 6, 8]
     assert accuracies == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
-    found = tie_calibrated_accuracy(metric, [[1], [2], [3], [4]])
-    assert (found.value, found.epsilon) == (pytest.approx(1), 0)
+    result = tie_calibrated_accuracy(metric, [[1], [2], [3], [4]])
+    assert (result.value, result.epsilon) == (pytest.approx(1), 0)
 
 
 def test_a_larger_epsilon_can_be_best() -> None:
     metric, human = np.array([[0, 2, 6, 8]]).T, [[1], [1], [1], [4]]
     _, accuracies = calibration_curve(outcome_pairs(metric, human))
     assert accuracies == pytest.approx([3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6])
-    found = tie_calibrated_accuracy(metric, human)
-    assert (found.value, found.epsilon) == (pytest.approx(4 / 6), 4)
+    result = tie_calibrated_accuracy(metric, human)
+    assert (result.value, result.epsilon) == (pytest.approx(4 / 6), 4)
 
 
 def test_missing_scores_as_in_the_published_regression_test() -> None:
@@ -86,19 +86,19 @@ def test_missing_scores_as_in_the_published_regression_test() -> None:
     assert accuracies == pytest.approx(
         [0.46666667, 0.49166667, 0.38333333, 0.29166667, 0.26666667, 0.2, 0.15833333, 0.15833333, 0.11666667]
     )
-    found = tie_calibrated_accuracy(metric.T, human.T)
-    assert (found.value, found.epsilon, found.skipped) == (pytest.approx(59 / 120), 1, 1)
+    result = tie_calibrated_accuracy(metric.T, human.T)
+    assert (result.value, result.epsilon, result.skipped) == (pytest.approx(59 / 120), 1, 1)
 
 
 @pytest.mark.parametrize("levels", [2, 4, 1000])
 def test_a_random_metric_reaches_the_chance_level(levels: int) -> None:
     human = np.random.default_rng(1).integers(0, levels, size=(8, 2000)).astype(float)
-    found = tie_calibrated_accuracy(np.random.default_rng(12345).random((8, 2000)), human)
+    result = tie_calibrated_accuracy(np.random.default_rng(12345).random((8, 2000)), human)
     # People tie two random outputs with probability 1 / levels.
     expected = max(1 / levels, (1 - 1 / levels) / 2)
-    assert found.human_ties == pytest.approx(1 / levels, abs=0.01)
-    assert found.chance == pytest.approx(expected, abs=0.01)
-    assert found.value == pytest.approx(found.chance, abs=0.01)
+    assert result.human_ties == pytest.approx(1 / levels, abs=0.01)
+    assert result.chance == pytest.approx(expected, abs=0.01)
+    assert result.value == pytest.approx(result.chance, abs=0.01)
     held_out = tie_calibrated_accuracy(np.random.default_rng(12345).random((8, 2000)), human, epsilon=0.3)
     assert held_out.value == pytest.approx(held_out.chance, abs=0.01)
     assert not held_out.calibrated
@@ -106,9 +106,9 @@ def test_a_random_metric_reaches_the_chance_level(levels: int) -> None:
 
 def test_a_constant_metric_ties_everything() -> None:
     human = np.array([[1.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
-    found = tie_calibrated_accuracy(np.ones((3, 2)), human)
-    assert found.metric_ties == 1
-    assert found.value == pytest.approx(found.human_ties)
+    result = tie_calibrated_accuracy(np.ones((3, 2)), human)
+    assert result.metric_ties == 1
+    assert result.value == pytest.approx(result.human_ties)
 
 
 def test_epsilon_must_be_a_distance() -> None:
@@ -133,13 +133,13 @@ def test_p_values_equal_the_definition_with_the_published_draws() -> None:
     human, _ = made_systems()
     # mt-metrics-eval's pce.py: numpy's default_rng(4), float32 uniforms rounded to 0 or 1, as signs.
     signs = 2 * np.rint(np.random.default_rng(4).random(size=(1000, 60), dtype=np.float32)) - 1
-    found = pairwise_p_values(human[None])[0]
+    result = pairwise_p_values(human[None])[0]
     for i, j in itertools.product(range(5), repeat=2):
         if i < j:
             difference = human[i] - human[j]
-            assert found[i, j] == np.mean((signs * difference).sum(axis=1) >= difference.sum())
+            assert result[i, j] == np.mean((signs * difference).sum(axis=1) >= difference.sum())
         else:
-            assert math.isnan(found[i, j])
+            assert math.isnan(result[i, j])
 
 
 def test_draws_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,10 +170,10 @@ def test_only_segments_judged_for_all_systems_count() -> None:
     human, scores = made_systems()
     gaps = human.copy()
     gaps[2, [3, 7]] = NAN
-    found = soft_pairwise_accuracies({"m": scores}, gaps)[0]
+    result = soft_pairwise_accuracies({"m": scores}, gaps)[0]
     rest = np.delete(np.arange(60), [3, 7])
-    assert found.value == soft_pairwise_accuracies({"m": scores[:, rest]}, human[:, rest])[0].value
-    assert (found.segments, found.unjudged) == (58, 2)
+    assert result.value == soft_pairwise_accuracies({"m": scores[:, rest]}, human[:, rest])[0].value
+    assert (result.segments, result.unjudged) == (58, 2)
     gaps[0] = NAN
     with pytest.raises(InputError, match="no segment was judged for every system"):
         soft_pairwise_accuracies({"m": scores}, gaps)[0]
@@ -184,18 +184,18 @@ def test_metric_with_equal_scores_has_no_soft_accuracy() -> None:
     blind = {"source": np.tile(scores[0], (5, 1))}
     with pytest.raises(InputError, match="'source' has no soft pairwise accuracy: all systems get the same"):
         soft_pairwise_accuracies(blind, human)
-    (found,) = soft_pairwise_accuracies(blind, human, undefined="nan")
-    assert math.isnan(found.value)
-    assert found.reason == "all systems get the same scores"
+    (result,) = soft_pairwise_accuracies(blind, human, undefined="nan")
+    assert math.isnan(result.value)
+    assert result.reason == "all systems get the same scores"
 
 
 def test_segments_of_a_document_are_swapped_together() -> None:
     human, scores = made_systems()
     documents = np.repeat(np.arange(12), 5)
     signs = 2 * np.rint(np.random.default_rng(4).random(size=(1000, 12), dtype=np.float32)) - 1
-    found = pairwise_p_values(human[None], clusters=documents)[0]
+    result = pairwise_p_values(human[None], clusters=documents)[0]
     difference = human[1] - human[3]
-    assert found[1, 3] == np.mean((signs[:, documents] * difference).sum(axis=1) >= difference.sum() - 1e-9)
+    assert result[1, 3] == np.mean((signs[:, documents] * difference).sum(axis=1) >= difference.sum() - 1e-9)
     assert (
         soft_pairwise_accuracies({"m": scores}, human, documents=range(60))[0]
         == soft_pairwise_accuracies({"m": scores}, human)[0]
@@ -219,13 +219,13 @@ def test_difference_pearson_equals_pearson_over_formed_pairs(pair: tuple[Array, 
         with pytest.raises(InputError, match=r"no segment has two|all human scores are missing"):
             pairwise_difference_pearson(metric, human)
         return
-    found = pairwise_difference_pearson(metric, human, undefined="nan")
-    assert found.pairs == len(x) / 2
+    result = pairwise_difference_pearson(metric, human, undefined="nan")
+    assert result.pairs == len(x) / 2
     if any(x) and any(y):
-        assert found.value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
+        assert result.value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
     else:
-        assert math.isnan(found.value)
-        assert "do not differ" in str(found.reason)
+        assert math.isnan(result.value)
+        assert "do not differ" in str(result.reason)
         with pytest.raises(InputError, match="do not differ"):
             pairwise_difference_pearson(metric, human)
 

@@ -63,8 +63,8 @@ def test_relative_rankings_need_pairs() -> None:
     question = Question(agreement="darr")
     pairs = RankedPairs("made", ("de-en",) * 2, ("0", "1"), ("s0", "s1"), ("s1", "s2"))
     right = [SCORES[0, 0] > SCORES[1, 0], SCORES[1, 1] > SCORES[2, 1]]
-    found = answer(question, table(), metric(), pairs=pairs)["de-en"]
-    assert (found.value, found.count) == (np.mean([1 if one else -1 for one in right]), 2)
+    result = answer(question, table(), metric(), pairs=pairs)["de-en"]
+    assert (result.value, result.count) == (np.mean([1 if item else -1 for item in right]), 2)
     with pytest.raises(RecipeError, match="needs ranked pairs"):
         answer(question, table(), metric())
 
@@ -84,13 +84,13 @@ def test_relative_rankings_need_pairs() -> None:
 def test_a_distance_answers_as_its_negative_and_a_table_has_the_same_number(question: Question) -> None:
     number = value(question)
     assert answer(question, table(), metric(distance=True))["de-en"].value == number
-    found = evaluate(
+    result = evaluate(
         ScoredJudgements(table(), (metric(),)),
         level=question.level,  # type: ignore[arg-type]
         agreement=question.agreement,
         significance=Significance(test="none"),
     )
-    assert found.cells["m"]["de-en"].value == number
+    assert result.cells["m"]["de-en"].value == number
 
 
 def test_answer_needs_no_resampling_and_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:

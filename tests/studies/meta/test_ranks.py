@@ -44,30 +44,30 @@ def test_ranks_are_greedy_clusters() -> None:
 @pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
 def test_the_better_metrics_come_first(level: str) -> None:
     metrics, human = made_metrics(noise=(8.0, 0.3, 0.3), segments=200)
-    found = compare_metrics(metrics, human, level=level, resamples=200)  # type: ignore[arg-type]
-    assert found.names[2] == "m0"
-    assert set(found.names[:2]) == {"m1", "m2"}
-    assert (np.diff(found.correlations) <= 0).all()
+    result = compare_metrics(metrics, human, level=level, resamples=200)  # type: ignore[arg-type]
+    assert result.names[2] == "m0"
+    assert set(result.names[:2]) == {"m1", "m2"}
+    assert (np.diff(result.correlations) <= 0).all()
     if level != "system":  # six systems are too few to tell there
-        assert found.ranks == (1, 1, 2)
-        assert found.unbeaten == (True, True, False)
-    assert np.isnan(found.p_values[np.tril_indices(3)]).all()
-    assert np.isfinite(found.p_values[np.triu_indices(3, 1)]).all()
+        assert result.ranks == (1, 1, 2)
+        assert result.unbeaten == (True, True, False)
+    assert np.isnan(result.p_values[np.tril_indices(3)]).all()
+    assert np.isfinite(result.p_values[np.triu_indices(3, 1)]).all()
 
 
 @pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
 def test_fast_permutation_equals_naive_permutation(level: str) -> None:
     metrics, human = made_metrics(noise=(0.75, 0.7), segments=20)
     human[1, 4] = human[3, 4] = np.nan
-    found = compare_metrics(metrics, human, level=level, resamples=100)  # type: ignore[arg-type]
-    better, worse = (metrics[name] for name in found.names)
+    result = compare_metrics(metrics, human, level=level, resamples=100)  # type: ignore[arg-type]
+    better, worse = (metrics[name] for name in result.names)
     levels = {
         "segment": segment_level,
         "item": grouped_level,
         "by-system": partial(grouped_level, by="system"),
         "system": system_level,
     }
-    assert found.correlations == pytest.approx([levels[level](metric, human).value for metric in (better, worse)])
+    assert result.correlations == pytest.approx([levels[level](metric, human).value for metric in (better, worse)])
     # Draws go to outputs in the order of groups: item by item at item level, else system by system.
     where = np.ones(human.shape, dtype=bool) if level == "system" else ~np.isnan(human)
     systems, items = np.nonzero(where)
@@ -80,7 +80,7 @@ def test_fast_permutation_equals_naive_permutation(level: str) -> None:
         return levels[level](table, human).value
 
     slow = naive_p(better[places], worse[places], statistic, signs_of(places[0].size, 100))
-    assert found.p_values[0, 1] == slow
+    assert result.p_values[0, 1] == slow
     assert 0 < slow < 1
 
 
@@ -92,7 +92,7 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     human[1, 4] = human[3, 4] = np.nan
     rounded = {name: np.round(2 * values) for name, values in metrics.items()}
     told: list[int] = []
-    found = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
+    result = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
     levels = {
         "segment": segment_level,
         "item": grouped_level,
@@ -107,9 +107,9 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
         table[where] = values
         return levels[level](table, human, kind=kind, undefined="nan").value
 
-    better, worse = (rounded[name] for name in found.names)
+    better, worse = (rounded[name] for name in result.names)
     slow = naive_p(better[where], worse[where], statistic, signs_of(int(where.sum()), 40))
-    assert found.p_values[0, 1] == slow
+    assert result.p_values[0, 1] == slow
     assert 0 < slow < 1
     assert told == [1]
 
@@ -128,34 +128,34 @@ def test_a_function_aggregates_as_its_name_does(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
 def test_rank_coefficients_are_tested_too(level: str, kind: str) -> None:
     metrics, human = made_metrics(noise=(4.0, 0.2), segments=15)
-    found = compare_metrics(metrics, human, level=level, kind=kind, resamples=30)  # type: ignore[arg-type]
-    assert found.names == ("m1", "m0")
+    result = compare_metrics(metrics, human, level=level, kind=kind, resamples=30)  # type: ignore[arg-type]
+    assert result.names == ("m1", "m0")
     if level != "system":
-        assert found.p_values[0, 1] < 0.1
+        assert result.p_values[0, 1] < 0.1
 
 
 @pytest.mark.parametrize("test", ["permutation", "bootstrap", "williams"])
 def test_three_tests_agree_on_clear_cases(test: str) -> None:
     metrics, human = made_metrics()
-    found = compare_metrics(metrics, human, test=test, resamples=300)  # type: ignore[arg-type]
-    assert found.names[2] == "m0"
-    assert found.p_values[0, 2] < 0.01
-    assert found.p_values[0, 1] > 0.01
+    result = compare_metrics(metrics, human, test=test, resamples=300)  # type: ignore[arg-type]
+    assert result.names[2] == "m0"
+    assert result.p_values[0, 2] < 0.01
+    assert result.p_values[0, 1] > 0.01
 
 
 def test_median_is_an_aggregate() -> None:
     metrics, human = made_metrics(segments=15)
-    found = compare_metrics(metrics, human, level="system", aggregate="median", resamples=20)
+    result = compare_metrics(metrics, human, level="system", aggregate="median", resamples=20)
     values = [system_level(scores, human, aggregate="median").value for scores in metrics.values()]
-    assert found.correlations == pytest.approx(sorted(values, reverse=True))
+    assert result.correlations == pytest.approx(sorted(values, reverse=True))
 
 
 def test_official_system_scores_can_be_compared() -> None:
     metrics, human = made_metrics()
     official = human.mean(axis=1)
     whole = compare_metrics(metrics, human, level="system", resamples=100)
-    found = compare_metrics(metrics, official, level="system", resamples=100)
-    assert np.array_equal(found.p_values, whole.p_values, equal_nan=True)
+    result = compare_metrics(metrics, official, level="system", resamples=100)
+    assert np.array_equal(result.p_values, whole.p_values, equal_nan=True)
     official[2] = np.nan
     assert compare_metrics(metrics, official, level="system", resamples=100).correlations.size == 3
 
@@ -165,8 +165,8 @@ def test_corrections_count_the_pairs_tested() -> None:
     upper = np.triu_indices(3, 1)
     raw = compare_metrics(metrics, human).p_values[upper]
     for name, function in (("bonferroni", bonferroni), ("holm", holm)):
-        found = compare_metrics(metrics, human, correction=name)  # type: ignore[arg-type]
-        assert found.p_values[upper] == pytest.approx(function(raw))
+        result = compare_metrics(metrics, human, correction=name)  # type: ignore[arg-type]
+        assert result.p_values[upper] == pytest.approx(function(raw))
 
 
 def test_a_metric_without_a_value_is_refused_or_named() -> None:
@@ -174,15 +174,15 @@ def test_a_metric_without_a_value_is_refused_or_named() -> None:
     metrics["flat"] = np.ones(human.shape)
     with pytest.raises(InputError, match="'flat' has no pearson at segment level: metric is constant"):
         compare_metrics(metrics, human)
-    found = compare_metrics(metrics, human, undefined="leave out")
-    assert len(found.names) == 3
-    assert "constant" in found.left_out["flat"]
+    result = compare_metrics(metrics, human, undefined="leave out")
+    assert len(result.names) == 3
+    assert "constant" in result.left_out["flat"]
 
 
 def test_one_metric_has_rank_one() -> None:
     metrics, human = made_metrics()
-    found = compare_metrics({"m0": metrics["m0"]}, human)
-    assert (found.ranks, found.unbeaten) == ((1,), (True,))
+    result = compare_metrics({"m0": metrics["m0"]}, human)
+    assert (result.ranks, result.unbeaten) == ((1,), (True,))
 
 
 @pytest.mark.parametrize(
@@ -211,23 +211,25 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
     metrics = {
         f"m{k}": np.nan_to_num(human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((9, 1, 1.1))
     }
-    found = compare_tie_accuracies(metrics, human, resamples=200, seed=3)
+    result = compare_tie_accuracies(metrics, human, resamples=200, seed=3)
     values = {name: tie_calibrated_accuracy(scores, human) for name, scores in metrics.items()}
-    assert [one.value for one in found.accuracies] == sorted((one.value for one in values.values()), reverse=True)
-    comparison = found.comparison
+    assert [accuracy.value for accuracy in result.accuracies] == sorted(
+        (entry.value for entry in values.values()), reverse=True
+    )
+    comparison = result.comparison
     assert comparison.names[2] == "m0"
     assert comparison.ranks == (1, 1, 2)
     assert comparison.unbeaten == (True, True, False)
     # By the definition: right or wrong of every pair, swapped with the same signs.
-    signs = np.concatenate(list(swap_signs(found.accuracies[0].pairs, 200, 3)))
+    signs = np.concatenate(list(swap_signs(result.accuracies[0].pairs, 200, 3)))
     for first, second in ((0, 1), (0, 2), (1, 2)):
         weighted = []
-        for one in (found.accuracies[first], found.accuracies[second]):
-            scores, right, weight = metrics[one.metric], [], []
+        for entry in (result.accuracies[first], result.accuracies[second]):
+            scores, right, weight = metrics[entry.metric], [], []
             for i, j in itertools.combinations(range(5), 2):
                 for item in np.flatnonzero(~np.isnan(human[i] - human[j])):
                     difference = scores[i, item] - scores[j, item]
-                    sign = 0 if abs(difference) <= one.epsilon else np.sign(difference)
+                    sign = 0 if abs(difference) <= entry.epsilon else np.sign(difference)
                     right.append(sign == np.sign(human[i, item] - human[j, item]))
                     judged = (~np.isnan(human[:, item])).sum()
                     weight.append(1 / math.comb(judged, 2) / 40)
@@ -242,12 +244,12 @@ def test_outcomes_of_a_document_are_swapped_together() -> None:
     human = rng.integers(0, 4, size=(4, 30)).astype(float)
     metrics = {f"m{k}": human + noise * rng.normal(size=human.shape) for k, noise in enumerate((2, 3))}
     documents = np.repeat(np.arange(10), 3)
-    found = compare_tie_accuracies(metrics, human, documents=documents, resamples=200, seed=3)
-    first, second = (by_pair(metrics[one.metric], human, one.epsilon) for one in found.accuracies)
+    result = compare_tie_accuracies(metrics, human, documents=documents, resamples=200, seed=3)
+    first, second = (by_pair(metrics[accuracy.metric], human, accuracy.epsilon) for accuracy in result.accuracies)
     signs = np.concatenate(list(swap_signs(10, 200, 3)))[documents]  # of items: a pair of outputs has its item's
     difference = (first - second).sum(axis=0)
     expected = np.mean(signs.T @ difference >= difference.sum() - 1e-9)
-    assert found.comparison.p_values[0, 1] == pytest.approx(expected)
+    assert result.comparison.p_values[0, 1] == pytest.approx(expected)
 
 
 def by_pair(metric: Array, human: Array, epsilon: float) -> Array:

@@ -54,11 +54,11 @@ def test_sentinels_do_not_depend_on_quality() -> None:
     assert length.values.tolist() == [5, 7, 1, 3]
     # "a cat" has the trigrams "a c", " ca", "cat", all of them in the source; "dog dog" shares none with "Hund".
     assert copy.values.tolist() == [1, 0, 0, 1]
-    assert [one.name for one in (length, random, copy)] == ["sentinel-length", "sentinel-random", "sentinel-copy"]
+    assert [item.name for item in (length, random, copy)] == ["sentinel-length", "sentinel-random", "sentinel-copy"]
     assert length.signatures["cs-en"] == "sentinel:length|unit:characters"
     assert np.array_equal(random.values, sentinels_of(made_table())[1].values)
     assert not np.array_equal(random.values, sentinels_of(made_table(), seed=1)[1].values)
-    assert [one.name for one in sentinels_of(made_table(sources=False))] == ["sentinel-length", "sentinel-random"]
+    assert [item.name for item in sentinels_of(made_table(sources=False))] == ["sentinel-length", "sentinel-random"]
 
 
 def test_a_trigram_counts_as_often_as_the_source_has_it() -> None:
@@ -89,16 +89,16 @@ def write(folder: Path, *rows: str, name: str = "comet.csv") -> str:
     return str(folder / name)
 
 
-FULL = ["lp,system,id,score", *(f"{pair},{system},{at},{n / 10}" for n, (pair, system, at) in enumerate(ROWS))]
+FULL = ["lp,system,id,score", *(f"{pair},{system},{index},{n / 10}" for n, (pair, system, index) in enumerate(ROWS))]
 
 
 def test_rows_are_found_by_language_pair_system_and_segment(table: JudgementTable, tmp_path: Path) -> None:
     turned = [FULL[0], *FULL[:0:-1]]
-    (found,) = imported_rows(table, [write(tmp_path, *turned)])
-    assert (found.name, found.higher_is_better) == ("comet", True)
-    assert found.values.tolist() == [0.0, 0.1, 0.2, 0.3]
-    assert set(found.signatures) == {"de-en", "fr-en"}
-    assert found.signatures["de-en"].startswith("comet|scores:")
+    (result,) = imported_rows(table, [write(tmp_path, *turned)])
+    assert (result.name, result.higher_is_better) == ("comet", True)
+    assert result.values.tolist() == [0.0, 0.1, 0.2, 0.3]
+    assert set(result.signatures) == {"de-en", "fr-en"}
+    assert result.signatures["de-en"].startswith("comet|scores:")
 
 
 def test_a_file_without_ids_has_a_row_for_each_row(table: JudgementTable, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_file_without_ids_has_a_row_for_each_row(table: JudgementTable, tmp_pa
     )
     assert ter.oriented.tolist() == [-3, -2, -1, 0]
     assert judge.oriented.tolist() == [1, 2, 3, 4]
-    with pytest.raises(FileFormatError, match="2 rows, but own has 4; give one row per output"):
+    with pytest.raises(FileFormatError, match="2 rows, but own has 4 judged outputs; give one row"):
         imported_rows(table, [write(tmp_path, "ter", "3", "2")])
 
 
@@ -128,5 +128,5 @@ def test_files_that_do_not_match_the_table_are_errors(table: JudgementTable, tmp
 
 def test_rows_of_other_outputs_are_left_out_and_counted(table: JudgementTable, tmp_path: Path) -> None:
     with pytest.warns(NlgaugeWarning, match="1 of 5 scores are of outputs that are not in own"):
-        (found,) = imported_rows(table, [write(tmp_path, *FULL, "cs-en,a,1,.5")])
-    assert found.values.tolist() == [0.0, 0.1, 0.2, 0.3]
+        (result,) = imported_rows(table, [write(tmp_path, *FULL, "cs-en,a,1,.5")])
+    assert result.values.tolist() == [0.0, 0.1, 0.2, 0.3]

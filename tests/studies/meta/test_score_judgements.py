@@ -11,7 +11,14 @@ from nlgauge.data.cards import load
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, LanguageWarning, RecipeError
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
-from nlgauge.studies.meta.score_judgements import pooled_corpora, score_judgements, table_corpora, tune_layer
+from nlgauge.studies.meta.score_judgements import (
+    LayerAgreement,
+    LayerTuning,
+    pooled_corpora,
+    score_judgements,
+    table_corpora,
+    tune_layer,
+)
 
 
 def people_and_systems() -> JudgementTable:
@@ -70,7 +77,7 @@ def test_scores_are_available_by_metric_row_and_system() -> None:
 def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:
     table = replace(people_and_systems(), langpair=("cs-en",) * 5, source=("s",) * 5)
     score_judgements(table, ["bertscore"], model="muse")
-    assert not [one for one in recwarn if one.category is LanguageWarning]
+    assert not [item for item in recwarn if item.category is LanguageWarning]
     with pytest.warns(LanguageWarning, match="'cs'"):
         score_judgements(table, ["bertscore:against=source"], model="muse")
 
@@ -87,3 +94,20 @@ def test_layer_tuning_needs_references() -> None:
     table = replace(people_and_systems(), references=((),) * 5, human={"h": range(5)}, default_criterion="h")
     with pytest.raises(InputError, match="layer tuning needs references, and small has none"):
         tune_layer(table)
+
+
+def test_figure_of_layers_has_every_value(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra plot: pip install 'nlgauge[plot]'")
+    layers = tuple(
+        LayerAgreement(layer, average, {"cs-en": average - 0.1, "de-en": average + 0.1})
+        for layer, average in enumerate([0.5, 0.7, 0.6])
+    )
+    tuning = LayerTuning("tiny", "made", "pearson", 1, layers)
+    (axes,) = tuning.figure().axes
+    drawn = {line.get_label(): line for line in axes.lines}
+    assert len(drawn) == 4, "two language pairs, the average, and the best layer"
+    lines = [list(map(float, line.get_ydata())) for line in axes.lines[:3]]
+    assert lines[2] == [0.5, 0.7, 0.6]
+    assert list(axes.lines[3].get_xdata()) == [1, 1]
+    tuning.save_figure(tmp_path / "layers.svg")
+    assert (tmp_path / "layers.svg").stat().st_size > 1000

@@ -22,12 +22,12 @@ FIGURE_1 = np.array([[1.0, 2, 5], [5, 6, 11], [11, 7, 12], [12, 13, 17], [17, 18
 
 def test_the_example_of_figure_1() -> None:
     """Expected values: the released code on the same numbers."""
-    found = rank_frame(FIGURE_1, MECHANISMS, RankingOptions())
-    assert found["mean"].tolist() == pytest.approx([9.2, 9.2, 9.2])
-    assert found["median"].tolist() == [11, 7, 11]
-    assert found["BT"].tolist() == pytest.approx([0.094191, 0.248790, 0.657019], abs=1e-6)
-    assert found["Elo"].tolist() == pytest.approx([1451.937, 1501.493, 1546.570], abs=1e-3)
-    assert found["TrueSkill"].tolist() == pytest.approx([22.0748, 25.7131, 28.6613], abs=1e-4)
+    result = rank_frame(FIGURE_1, MECHANISMS, RankingOptions())
+    assert result["mean"].tolist() == pytest.approx([9.2, 9.2, 9.2])
+    assert result["median"].tolist() == [11, 7, 11]
+    assert result["BT"].tolist() == pytest.approx([0.094191, 0.248790, 0.657019], abs=1e-6)
+    assert result["Elo"].tolist() == pytest.approx([1451.937, 1501.493, 1546.570], abs=1e-3)
+    assert result["TrueSkill"].tolist() == pytest.approx([22.0748, 25.7131, 28.6613], abs=1e-4)
 
 
 def test_measures_equal_hand_computation() -> None:
@@ -57,6 +57,8 @@ def test_a_draw_of_all_rows_ranks_like_the_frame() -> None:
 
 def test_tau_equals_scipy() -> None:
     rng = np.random.default_rng(3)
-    one, other = rng.integers(0, 6, (2, 20, 8)).astype(float)
-    assert tau(one, other) == pytest.approx([kendalltau(*pair).statistic for pair in zip(one, other, strict=True)])
+    first, other = rng.integers(0, 6, (2, 20, 8)).astype(float)
+    assert tau(first, other) == pytest.approx(
+        [kendalltau(*pair).statistic for pair in zip(first, other, strict=True)]
+    )
     assert np.isnan(tau(np.array([[1.0, 2, 3]]), np.ones((1, 3)))).all()

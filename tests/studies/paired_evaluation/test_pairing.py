@@ -12,18 +12,18 @@ from nlgauge.studies.paired_measures import FIVE_TYPES, THREE_TYPES, draw_pairin
 @pytest.mark.parametrize(("systems", "count"), [(THREE_TYPES, 6), (FIVE_TYPES, 120)])
 def test_pairing_keeps_marginal_scores(systems: object, count: int) -> None:
     pairings = draw_pairings(systems, RankingOptions())  # type: ignore[arg-type]
-    assert len(pairings) == len({one.order for one in pairings}) == count
+    assert len(pairings) == len({pairing.order for pairing in pairings}) == count
     first = pairings[0]
     assert first.order == tuple(range(1, len(first.order) + 1))
-    for one in pairings:
-        assert np.sort(one.scores, axis=0).tolist() == np.sort(first.scores, axis=0).tolist()
+    for pairing in pairings:
+        assert np.sort(pairing.scores, axis=0).tolist() == np.sort(first.scores, axis=0).tolist()
         # Of two systems, strengths are the shares of wins.
-        assert one.strengths.tolist() == pytest.approx([one.wins, 1 - one.wins], abs=1e-4)
+        assert pairing.strengths.tolist() == pytest.approx([pairing.wins, 1 - pairing.wins], abs=1e-4)
 
 
 def test_pairing_changes_the_winner() -> None:
     """Expected by hand from Table 2: S is ahead on four of five types as given; sorted against B, on one or two."""
-    shares = [one.wins for one in draw_pairings(FIVE_TYPES, RankingOptions())]
+    shares = [draw_pairing.wins for draw_pairing in draw_pairings(FIVE_TYPES, RankingOptions())]
     assert shares[0] == pytest.approx(0.8, abs=0.01)
     assert min(shares) < 0.5 < max(shares)
 

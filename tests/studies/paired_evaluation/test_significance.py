@@ -37,17 +37,17 @@ def of_scipy(one: np.ndarray, other: np.ndarray) -> list[float]:
 
 def test_each_test_is_that_of_the_released_code() -> None:
     frame = made_frame()
-    found = find_differences([FrameSet("made", "none", {"made": frame})], RankingOptions(full=True))
+    result = find_differences([FrameSet("made", "none", {"made": frame})], RankingOptions(full=True))
     columns = itertools.combinations(frame.values.T, 2)
     expected = [[p < 0.05 for p in of_scipy(*pair)] for pair in columns]
-    assert found.tolist() == expected
-    assert 0 < found.mean() < 1
-    assert found.shape == (15, len(TESTS))
+    assert result.tolist() == expected
+    assert 0 < result.mean() < 1
+    assert result.shape == (15, len(TESTS))
 
 
 def test_conditional_shares_equal_hand_computation() -> None:
-    found = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=bool)
-    shares = conditional_shares(found)
+    result = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=bool)
+    shares = conditional_shares(result)
     assert shares[0].tolist() == pytest.approx([0.75, 2 / 3, 0])
     assert shares[1].tolist() == pytest.approx([1, 0.5, 0])
     assert np.isnan(shares[2, :2]).all(), "the third test finds nothing to ask about"

@@ -49,11 +49,11 @@ def test_outliers_of_the_appendix_are_permuted_rows() -> None:
 def test_a_setup_does_not_depend_on_the_rest_of_the_grid() -> None:
     small = Grid(types=(3,), outliers=(0.01,), systems=(5,), instances=(30,), repeats=2)
     wide = Grid(types=(1, 3), outliers=(0.0, 0.01), systems=(2, 5), instances=(10, 30), repeats=2)
-    one, many = (simulate(RankingOptions(seed=9), grid=grid) for grid in (small, wide))
-    at = (many.setups["types"] == 3) & (many.setups["outliers"] == 0.01) & (many.setups["systems"] == 5)
-    at &= many.setups["instances"] == 30
-    for name, values in one.tau.items():
-        assert np.array_equal(many.tau[name][at], values, equal_nan=True)
+    first, many = (simulate(RankingOptions(seed=9), grid=grid) for grid in (small, wide))
+    index = (many.setups["types"] == 3) & (many.setups["outliers"] == 0.01) & (many.setups["systems"] == 5)
+    index &= many.setups["instances"] == 30
+    for name, values in first.tau.items():
+        assert np.array_equal(many.tau[name][index], values, equal_nan=True)
 
 
 def means(found: Simulated, axis: str, level: float) -> list[float]:
@@ -71,27 +71,27 @@ REFERENCE_E = {1: (0.48, 0.75, 0.77), 10: (0.51, 0.31, 0.77)}
 @pytest.mark.heavy
 def test_outliers_defeat_the_mean_as_in_the_released_code() -> None:
     """Panel (c): one type of instances. Standard errors of ours are .02, those of the mean with outliers .035."""
-    found = simulate(RankingOptions(), grid=Grid(types=(1,)))
+    result = simulate(RankingOptions(), grid=Grid(types=(1,)))
     for level, expected in REFERENCE_C.items():
-        assert means(found, "outliers", level) == pytest.approx(expected, abs=0.07)
+        assert means(result, "outliers", level) == pytest.approx(expected, abs=0.07)
 
 
 @pytest.mark.slow
 def test_the_whole_grid_is_that_of_the_released_code() -> None:
-    found = simulate(RankingOptions())
+    result = simulate(RankingOptions())
     every = np.ones(len(GRID), dtype=bool)
-    assert [mean for mean, _ in found.mean_tau(every).values()] == pytest.approx([0.50, 0.58, 0.77], abs=0.02)
+    assert [mean for mean, _ in result.mean_tau(every).values()] == pytest.approx([0.50, 0.58, 0.77], abs=0.02)
     for axis, reference in (("instances", REFERENCE_G), ("systems", REFERENCE_H), ("types", REFERENCE_E)):
         for level, expected in reference.items():
-            assert means(found, axis, level) == pytest.approx(expected, abs=0.05), (axis, level)
-    kept = found.chosen(PANELS["d"])
+            assert means(result, axis, level) == pytest.approx(expected, abs=0.05), (axis, level)
+    kept = result.chosen(PANELS["d"])
     for level, expected in REFERENCE_D.items():
-        at = kept & (found.setups["types"] == level)
-        assert [mean for mean, _ in found.mean_tau(at).values()] == pytest.approx(expected, abs=0.05)
+        index = kept & (result.setups["types"] == level)
+        assert [mean for mean, _ in result.mean_tau(index).values()] == pytest.approx(expected, abs=0.05)
 
 
 def test_under_the_appendix_s_design_the_mean_is_not_worse() -> None:
     """A finding (docs/findings): what makes Bradley-Terry win is how the code draws outliers and types."""
-    found = simulate(RankingOptions(design="appendix"), grid=Grid(systems=(5, 10), instances=(30, 100)))
-    mean, median, strength = (float(np.nanmean(values)) for values in found.tau.values())
+    result = simulate(RankingOptions(design="appendix"), grid=Grid(systems=(5, 10), instances=(30, 100)))
+    mean, median, strength = (float(np.nanmean(values)) for values in result.tau.values())
     assert mean > strength > median

@@ -24,8 +24,8 @@ from nlgauge.studies.published.reproduce import reproduce
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_as_written_the_centred_rotation_is_exact(steps: int) -> None:
     """D10.9: rotations and translations in turn are one rigid motion."""
-    found = simulate_density(Setup(steps, 10), LINEAR["centred rotation"], runs=3)
-    assert found.tolist() == [1.0] * 3
+    result = simulate_density(Setup(steps, 10), LINEAR["centred rotation"], runs=3)
+    assert result.tolist() == [1.0] * 3
     if steps > 1:
         assert simulate_density(Setup(steps, 10), LINEAR["Rotation"], runs=3).mean() < 0.6
 

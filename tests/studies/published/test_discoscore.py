@@ -18,12 +18,12 @@ TWO_SWAPS = 2 * 100 * 2 / 66 + 0.01
 
 
 def ours(found: Reproduction, row: str) -> list[float]:
-    (cells,) = [one.cells for one in found.rows if one.name == row]
+    (cells,) = [item.cells for item in found.rows if item.name == row]
     return [value for cell in cells.values() if isinstance(value := cell.ours, float)]
 
 
 def test_all_twelve_tables_are_there() -> None:
-    names = [name for name in PAPER_TABLES if name.startswith("disco")]
+    names = [name for name in PAPER_TABLES if name.startswith("disco-table")]
     assert names == [f"disco-table{number}" for number in range(1, 13)]
 
 
@@ -41,7 +41,7 @@ def test_values_of_table_7_that_seven_systems_cannot_have() -> None:
         (name, label): value
         for name, row in rows.items()
         for label, value in row.published.items()
-        if label != "average" and min(abs(value - one) for one in possible) > 0.02
+        if label != "average" and min(abs(value - item) for item in possible) > 0.02
     }
     assert set(impossible.values()) == {42.58, 51.52}
     assert {name for name, _ in impossible} == {"BARTScore", "PRISM"}
@@ -49,11 +49,11 @@ def test_values_of_table_7_that_seven_systems_cannot_have() -> None:
 
 def test_what_cannot_be_had_is_said() -> None:
     for number in (6, 12):
-        found = reproduce(PAPER_TABLES[f"disco-table{number}"], model="none")
-        assert all(cell.ours is None for row in found.rows for cell in row.cells.values())
-        assert "mt-metrics-eval" in found.missing[0]
-    found = reproduce(PAPER_TABLES["disco-table8"], model="none", rows="BARTScore (max)")
-    assert found.rows[0].reason == "no model here"
+        result = reproduce(PAPER_TABLES[f"disco-table{number}"], model="none")
+        assert all(cell.ours is None for row in result.rows for cell in row.cells.values())
+        assert "mt-metrics-eval" in result.missing[0]
+    result = reproduce(PAPER_TABLES["disco-table8"], model="none", rows="BARTScore (max)")
+    assert result.rows[0].reason == "no model here"
 
 
 def test_a_table_of_features_takes_no_model() -> None:
@@ -61,8 +61,8 @@ def test_a_table_of_features_takes_no_model() -> None:
     assert table.kind == "features"
     with pytest.raises(RecipeError, match="disco-table9 is a table on features of texts; omit model"):
         reproduce(table, model="minilm")
-    found = reproduce(table)
-    assert [one.partition(":")[0] for one in found.missing] == [
+    result = reproduce(table)
+    assert [text.partition(":")[0] for text in result.missing] == [
         "data set summeval",
         "data set newsroom",
         "data set mt-metrics-eval",
@@ -99,32 +99,32 @@ def wmt20(tmp_path: Path) -> Path:
 
 
 def test_documents_of_wmt20_from_a_folder(wmt20: Path) -> None:
-    found = reproduce(PAPER_TABLES["disco-table12"], at=wmt20, model="none", rows=["BLEU", "PRISM"])
-    assert ours(found, "BLEU") == pytest.approx([100, -100])
-    assert found.rows[1].reason == "no model here"
-    assert [one for one in found.missing if "language pair 'ja-en' does not exist" in one]
+    result = reproduce(PAPER_TABLES["disco-table12"], at=wmt20, model="none", rows=["BLEU", "PRISM"])
+    assert ours(result, "BLEU") == pytest.approx([100, -100])
+    assert result.rows[1].reason == "no model here"
+    assert [text for text in result.missing if "language pair 'ja-en' does not exist" in text]
     assert (
         reproduce(PAPER_TABLES["disco-table12"], at=wmt20 / "wmt20", model="none", rows="BLEU").rows[0]
-        == found.rows[0]
+        == result.rows[0]
     )
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoFocusWarning")
 def test_missing_ratings_of_wmt20_are_listed(wmt20: Path) -> None:
-    found = reproduce(PAPER_TABLES["disco-table6"], at=wmt20, rows="*DS-Focus (NN)")
+    result = reproduce(PAPER_TABLES["disco-table6"], at=wmt20, rows="*DS-Focus (NN)")
     # The cat is in two mentions or more of the reference and its copy only: all distances are 0.
-    assert ours(found, "*DS-Focus (NN)") == []
-    assert [one for one in found.missing if "metric is constant" in one]
-    assert [one for one in found.missing if "gold 'psqm' does not exist; choose from: 'mqm'" in one]
+    assert ours(result, "*DS-Focus (NN)") == []
+    assert [text for text in result.missing if "metric is constant" in text]
+    assert [text for text in result.missing if "gold 'psqm' does not exist; choose from: 'mqm'" in text]
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")
 def test_features_of_documents_of_wmt20(wmt20: Path) -> None:
-    found = reproduce(PAPER_TABLES["disco-table11"], at=wmt20, data="mt-metrics-eval", rows=["Frequency (NN)"])
+    result = reproduce(PAPER_TABLES["disco-table11"], at=wmt20, data="mt-metrics-eval", rows=["Frequency (NN)"])
     # The copy is left out; 4 mentions of 2 nouns in the reference are more than one mention of each in the others.
-    assert ours(found, "Frequency (NN)") == pytest.approx([100, 0, 0] * 2)
-    found = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=["systems"])
-    assert ours(found, "systems") == [3, 3]
+    assert ours(result, "Frequency (NN)") == pytest.approx([100, 0, 0] * 2)
+    result = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=["systems"])
+    assert ours(result, "systems") == [3, 3]
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")
@@ -135,11 +135,11 @@ def test_rows_on_entities_read_word_vectors(wmt20: Path) -> None:
     shown = reproduce(table, at=wmt20, model="none", rows="Lexical Graph").rows[0]
     assert shown.reason == "published values only: needs word vectors (--vectors FILE)"
     assert all(cell.ours is None for cell in shown.cells.values())
-    found = reproduce(table, at=wmt20, model="none", rows="Lexical Graph", vectors=vectors)
+    result = reproduce(table, at=wmt20, model="none", rows="Lexical Graph", vectors=vectors)
     # The copy's sentences share the cat; those of the others share nothing, so that two of three pairs are told.
-    assert ours(found, "Lexical Graph") == pytest.approx([100 * (2 / 6**0.5), -100 * (2 / 6**0.5)])
-    assert found.rows[0].reason == "entities by other word vectors; Dep2Vec in the paper"
-    assert found.rows[0].recipe == f"lexical-graph:vectors={vectors}"
+    assert ours(result, "Lexical Graph") == pytest.approx([100 * (2 / 6**0.5), -100 * (2 / 6**0.5)])
+    assert result.rows[0].reason == "entities by other word vectors; Dep2Vec in the paper"
+    assert result.rows[0].recipe == f"lexical-graph:vectors={vectors}"
     features = PAPER_TABLES["disco-table11"]
     asked = {"at": wmt20, "data": "mt-metrics-eval", "rows": "Frequency (Entity)"}
     # Cat and dog are one entity of four mentions in the reference, of two in the one sentence of "half".
@@ -158,8 +158,8 @@ def test_systems_with_other_documents_are_measured_beside_their_own_references(w
     long = " ".join(["The cat saw a dog."] * 120)
     (wmt20 / "wmt20/system-outputs/cs-en/none.txt").write_text(f"{long}\n{long}\n", encoding="utf-8")
     rows = ["hypotheses per system", "systems", "good foci per hypothesis"]
-    found = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=rows)
-    by_name = {row.name: row.cells["cs-en"].ours for row in found.rows}
+    result = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=rows)
+    by_name = {row.name: row.cells["cs-en"].ours for row in result.rows}
     # The document of more than 512 word pieces is left out; the copy has one good focus, the cat, and "half" none.
     assert by_name == {"systems": 2, "hypotheses per system": 1, "good foci per hypothesis": pytest.approx(0.5)}
 
@@ -177,20 +177,20 @@ def test_the_abstractive_systems_of_summeval(data_folder: Path) -> None:
 @pytest.mark.slow
 def test_cohesion_on_summeval_is_within_two_swaps_of_print(data_folder: Path) -> None:
     rows = ("RC", "LC", "Entity Graph", "Lexical Chain", "frequency only")
-    found = reproduce(PAPER_TABLES["disco-table1"], at=data_folder, model="none", rows=rows)
-    for row in found.rows:
+    result = reproduce(PAPER_TABLES["disco-table1"], at=data_folder, model="none", rows=rows)
+    for row in result.rows:
         if row.name != "frequency only":
             assert all(abs(cell.difference or 0.0) <= TWO_SWAPS for cell in row.cells.values()), row.name
-            assert all(value < 0 for value in ours(found, row.name)), "all run against people (D6.16)"
+            assert all(value < 0 for value in ours(result, row.name)), "all run against people (D6.16)"
     # Without an encoder, counts of common nouns follow people as well as DS-Focus with lower layers of MiniLM.
-    assert all(value > 35 for value in ours(found, "frequency only"))
+    assert all(value > 35 for value in ours(result, "frequency only"))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")  # of six summaries of Newsroom
 def test_statistics_of_the_data_are_near_print(data_folder: Path) -> None:
-    found = reproduce(PAPER_TABLES["disco-table9"], at=data_folder)
-    by_name = {row.name: row.cells for row in found.rows}
+    result = reproduce(PAPER_TABLES["disco-table9"], at=data_folder)
+    by_name = {row.name: row.cells for row in result.rows}
     for name in ("references", "systems", "hypotheses per system"):
         assert all(cell.difference in (0, None) for cell in by_name[name].values())
     assert by_name["sentences per hypothesis"]["SummEval"].ours == pytest.approx(3.13, abs=0.1)
@@ -201,7 +201,7 @@ def test_statistics_of_the_data_are_near_print(data_folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")  # of six summaries of Newsroom
 def test_references_and_hypotheses_are_told_apart_by_features(data_folder: Path) -> None:
-    found = reproduce(PAPER_TABLES["disco-table11"], at=data_folder, data="newsroom", rows=["Frequency (NN)"])
-    shares = ours(found, "Frequency (NN)")
+    result = reproduce(PAPER_TABLES["disco-table11"], at=data_folder, data="newsroom", rows=["Frequency (NN)"])
+    shares = ours(result, "Frequency (NN)")
     assert sum(shares) == pytest.approx(100)
     assert shares[2] > shares[0], "summaries repeat more than references"

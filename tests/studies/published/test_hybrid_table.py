@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlgauge.data.cards import load
-from nlgauge.studies.meta.levels import hybrid_results
+from nlgauge.studies.meta.levels import SummedCounts, hybrid_results
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published import agreement as agreement_module
 from nlgauge.studies.published.load import PAPER_TABLES
@@ -50,17 +50,30 @@ def hybrid_table(number: int) -> PaperTable:
     return table
 
 
-@pytest.mark.parametrize(("number", "measure"), [(2, "pearson"), (3, "hits_at_1"), (24, "mrr"), (25, "diff")])
+@pytest.mark.parametrize(("number", "measure"), [(21, "pearson"), (23, "hits_at_1"), (24, "mrr"), (25, "diff")])
 def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number: int, measure: str) -> None:
-    result = reproduce(hybrid_table(number), at=package, model="none", langpairs="cs-en", rows="BLEU")
-    judged, bleu = load("wmt18", package, langpairs="cs-en"), hybrid_table(number).rows[0].recipe
-    scored = score_judgements(judged, [bleu]).metrics[0].values.reshape(3, 3)
+    result = reproduce(hybrid_table(number), at=package, model="none", langpairs="cs-en", rows="CHARACTER")
+    judged = load("wmt18", package, langpairs="cs-en")
+    scored = score_judgements(judged, ["character:similar=0"]).metrics[0].oriented.reshape(3, 3)
     human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
     repeats = 1 if measure == "pearson" else 50
-    (expected,) = hybrid_results({"bleu": scored}, human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats)
+    (expected,) = hybrid_results(
+        {"character": scored}, human, hybrids=200, mixed="two", chosen_from=10, repeats=repeats
+    )
     (row,) = result.rows
     assert row.cells["cs-en"].ours == pytest.approx(getattr(expected, measure))
-    assert row.cells["cs-en"].published == {2: 0.956, 3: 0.134, 24: 0.338, 25: 3.85}[number]
+    assert row.cells["cs-en"].published == {21: 0.960, 23: 0.146, 24: 0.349, 25: 3.77}[number]
+
+
+def test_hybrids_of_error_rates_sum_edits_and_words(package: Path) -> None:
+    result = reproduce(hybrid_table(21), at=package, model="none", langpairs="cs-en", rows="WER")
+    # Edits of A.1, B.2 and C.3 by hand, for references of 4, 4 and 3 words.
+    edits = np.array([[1, 1, 3], [3, 4, 3], [1, 3, 0]])
+    counts = np.stack([edits, np.broadcast_to([4, 4, 3], (3, 3))], axis=2).astype(float)
+    human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
+    rates = SummedCounts(counts, lambda totals: -totals[:, 0] / totals[:, 1])
+    (expected,) = hybrid_results({"wer": rates}, human, hybrids=200, mixed="two", chosen_from=10, repeats=1)
+    assert result.rows[0].cells["cs-en"].ours == pytest.approx(expected.pearson)
 
 
 def test_a_system_without_an_output_for_each_segment_has_no_hybrids(package: Path) -> None:

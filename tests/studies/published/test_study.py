@@ -79,8 +79,8 @@ def package(folder: Path, year: int, *langpairs: str) -> None:
             texts = outputs[number:] + outputs[:number]
             write(folder / f"system-outputs/{pair}/newstest{year}.{system}.{pair}", *texts)
             scores = HUMAN[system][number:] + HUMAN[system][:number]
-            for at, value in enumerate(scores[:5]):
-                segments.append(f"{pair} newstest{year} {system} {at + 1} {value}")
+            for index, value in enumerate(scores[:5]):
+                segments.append(f"{pair} newstest{year} {system} {index + 1} {value}")
             systems.append(f"{pair} {OFFICIAL[system]} {system}")
     write(folder / "DA-syslevel.csv", *systems)
     if year == 2017:
@@ -95,7 +95,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(
         folder / "wmt18" / "RR-seglevel.csv",
         "DATA SID BETTER WORSE",
-        *(f"cs-en newstest2018 {at + 1} A.1 B.2" for at in range(6)),
+        *(f"cs-en newstest2018 {index + 1} A.1 B.2" for index in range(6)),
         "cs-en newstest2018 1 A.1 C.3",
         "cs-en newstest2018 2 C.3 A.1",
         "cs-en newstest2018 5 B.2 C.3",
@@ -113,27 +113,38 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def study(number: str) -> PaperTable:
-    found = find_paper_table(number)
-    assert found.kind == "sensitivity"
-    return found
+    result = find_paper_table(number)
+    assert result.kind == "sensitivity"
+    return result
 
 
 def ours(result: Reproduction, row: str, column: str) -> Any:
-    (found,) = (one for one in result.rows if one.name == row)
-    return found.cells[column].ours
+    (actual,) = (item for item in result.rows if item.name == row)
+    return actual.cells[column].ours
 
 
-def lists() -> list[str]:
-    """The lists of English stop words on this machine; stopwords-iso is one of the tests' packages."""
-    found = []
-    for name in ("spacy-en", "iso-en", "nltk-en"):
+def lists(*, own: bool = False) -> list[str]:
+    """The lists of English stop words on this machine: those of the paper, and others for missing ones.
+
+    With a list of one's own in place of the first, nothing replaces the others. stopwords-iso is one of the tests'
+    packages.
+    """
+    result: list[str] = []
+    for name in ("nltk179-en", "spacy-en") if own else ("nltk153-en", "nltk179-en", "spacy-en", "iso-en", "nltk-en"):
+        if len(result) == 3:
+            break
         try:
             load_stopwords(name)
         except MissingExtraError:
             continue
-        found.append(name)
-    assert "iso-en" in found
-    return found
+        result.append(name)
+    assert own or "iso-en" in result or len(result) == 3
+    return result
+
+
+def label(name: str) -> str:
+    """The name of a list in a table: without the language, where that of the texts is filled in."""
+    return name.removesuffix("-en") if name in ("spacy-en", "iso-en", "nltk-en") else name
 
 
 def correlations(
@@ -215,19 +226,20 @@ def test_cv_over_lists_of_stop_words_is_that_of_separate_runs(data: Path) -> Non
     reason = result.rows[0].reason
     assert "another model: minilm (published: MNLI_BERT)" in reason
     assert ("settings (published: 4)" in reason) == (len(settings) < 4)
-    for name in {"spacy", "iso", "nltk"} - {one.partition("-")[0] for one in lists()}:
+    for name in {"nltk153-en", "nltk179-en", "spacy"} - {label(item) for item in lists()}:
         assert any(what.startswith(f"stop words {name!r} (en): ") for what in result.missing)
-    assert any(what.startswith("MoverScore's list of 153 English stop words") for what in result.missing)
+    pulled = "nltk153-en" in lists()
+    assert pulled != any(what.startswith("MoverScore's list of 153 English stop words") for what in result.missing)
     best = reproduce(study("table10"), **choice, langpairs="cs-en", rows="Mover-1")
-    assert ours(best, "Mover-1", "17 seg cs-en") == settings[int(np.argmax(values))].removesuffix("-en")
+    assert ours(best, "Mover-1", "17 seg cs-en") == label(settings[int(np.argmax(values))])
 
 
-def test_a_list_of_ones_own_stands_for_iso(data: Path, tmp_path: Path) -> None:
+def test_a_list_of_ones_own_stands_for_that_of_moverscore(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     write(path, "the", "a", "of")
     inputs = StudyInputs(stopwords=(str(path),))
     result = reproduce(study("table9"), at=data, data="wmt17", levels="segment", langpairs="cs-en", study=inputs)
-    settings = ["none", str(path), *(name for name in lists() if name != "iso-en")]
+    settings = ["none", str(path), *lists(own=True)]
     values = correlations(data, [f"{MOVER},stopwords={name}" for name in settings])
     assert ours(result, "Mover-1", "17 seg cs-en") == pytest.approx(cv(values), rel=1e-9)
     assert not any("153" in what for what in result.missing)
@@ -242,8 +254,8 @@ def test_rd_and_the_best_cell_are_those_of_separate_runs(data: Path) -> None:
     pieces = correlations(data, [f"{MOVER},subwords={how}" for how in ("first", "all", "average")])
     first = reproduce(study("figure1"), **choice, rows="Mover-1 CV_SUB")
     assert ours(first, "Mover-1 CV_SUB", "17 seg cs-en") == pytest.approx(cv(pieces))
-    cells = [(one, other) for one in ("first", "all", "average") for other in ("drop-ascii", "keep")]
-    values = correlations(data, [f"{MOVER},subwords={one},punctuation={other}" for one, other in cells])
+    cells = [(item, other) for item in ("first", "all", "average") for other in ("drop-ascii", "keep")]
+    values = correlations(data, [f"{MOVER},subwords={left},punctuation={other}" for left, other in cells])
     best = reproduce(study("table15"), **choice, levels="segment")
     assert ours(best, "Mover-1", "17 seg cs-en") == " + ".join(cells[int(np.argmax(values))])
     assert best.rows[0].cells["17 seg cs-en"].difference is None
@@ -265,13 +277,13 @@ def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
 def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     choice: dict[str, Any] = {"at": data, "data": "wmt17", "levels": "segment", "rows": "BERT-F1"}
     both = reproduce(study("table11"), **choice, langpairs=["cs-en", "de-en"])
-    one = reproduce(study("table11"), **choice, langpairs="de-en")
-    assert ours(one, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
+    first = reproduce(study("table11"), **choice, langpairs="de-en")
+    assert ours(first, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
     assert ours(both, "BERT-F1", "17 seg cs-en") != ours(both, "BERT-F1", "17 seg de-en")
     # All data sets of the study that are here: each text once per language pair.
     texts = {text for outputs in SYSTEMS.values() for text in outputs}
     judged = {text for outputs in SYSTEMS.values() for text in outputs[:5]}
-    *_, drawn = (note for note in one.notes if note.startswith("random corpora"))
+    *_, drawn = (note for note in first.notes if note.startswith("random corpora"))
     assert drawn.endswith(" texts of tac2008, wmt17, wmt18")
     assert int(drawn.split()[6]) > len(texts) + len(judged) + 2 * len(REFS)
 
@@ -286,9 +298,7 @@ def test_the_best_list_of_a_language_is_that_of_the_average(data: Path) -> None:
         correlations(data, [f"{MOVER},stopwords={name}" for name in settings], pair=pair)
         for pair in ("cs-en", "de-en")
     ]
-    assert ours(result, "Mover-1", "17 seg avg") == settings[int(np.argmax(np.mean(values, axis=0)))].removesuffix(
-        "-en"
-    )
+    assert ours(result, "Mover-1", "17 seg avg") == label(settings[int(np.argmax(np.mean(values, axis=0)))])
     assert result.rows[0].cells["17 seg avg"].published == "none"
     assert result.rows[0].cells["17 seg avg"].difference is None
 
@@ -316,11 +326,11 @@ def test_topics_and_several_references(data: Path) -> None:
     for idf in ("refs", "none"):
         recipe = f"bertscore:idf={idf},multiref=mean"
         scores = score_judgements(table, [recipe], model="minilm").metrics[0].values
-        found = []
+        actual = []
         for topic in table.topics:
-            rows = [at for at, name in enumerate(table.topic or ()) if name == topic]
-            found.append(spearmanr(scores[rows], table.human["responsiveness"][rows])[0])
-        values.append(statistics.mean(found))
+            rows = [index for index, name in enumerate(table.topic or ()) if name == topic]
+            actual.append(spearmanr(scores[rows], table.human["responsiveness"][rows])[0])
+        values.append(statistics.mean(actual))
     expected = 100 * (values[1] - values[0]) / values[0]
     assert ours(result, "BERT-F1", "TAC08 resp rho") == pytest.approx(expected)
     assert set(result.columns) <= {
@@ -370,13 +380,13 @@ def test_a_finished_run_is_not_computed_again(data: Path, tmp_path: Path, monkey
 
 def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
     result = reproduce(study("figure2"), at=data, data="wmt17", langpairs="cs-en", levels="segment")
-    found = json.loads(result.render("json"))
-    assert (found["id"], found["model"], found["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
-    assert [row["name"] for row in found["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
-    cell = found["rows"][0]["cells"]["17 seg cs-en"]
+    actual = json.loads(result.render("json"))
+    assert (actual["id"], actual["model"], actual["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
+    assert [row["name"] for row in actual["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
+    cell = actual["rows"][0]["cells"]["17 seg cs-en"]
     assert cell["published"] is None
     assert isinstance(cell["ours"], float)
-    assert found["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
+    assert actual["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
     result.save_figure(tmp_path / "figure2.svg")
     assert "</svg>" in (tmp_path / "figure2.svg").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="no value of repro-figure2 was computed"):
@@ -399,3 +409,74 @@ def test_unused_inputs_are_errors(tmp_path: Path) -> None:
         reproduce(study("table9"), levels="topic")
     with pytest.raises(RecipeError, match="repro-table10 has no figure"):
         reproduce(study("table10"), model="none").save_figure(tmp_path / "x.png")
+
+
+def test_how_often_each_list_is_the_best(data: Path) -> None:
+    choice: dict[str, Any] = {"at": data, "data": "wmt17", "levels": "segment"}
+    table = study("figure4")
+    pairs = tuple(column for column in table.columns if column.label in ("17 seg cs-en", "17 seg de-en"))
+    both = Column("17 seg avg", over=tuple(column.label for column in pairs))
+    rows = [row.name for row in table.rows if row.name.startswith("Mover-1: ")]
+    result = reproduce(replace(table, columns=(*pairs, both)), **choice, rows=rows)
+    settings = ["none", *lists()]
+    best = [
+        settings[int(np.argmax(correlations(data, [f"{MOVER},stopwords={name}" for name in settings], pair=pair)))]
+        for pair in ("cs-en", "de-en")
+    ]
+    names = {"none": "none", "MoverScore's list": "iso-en", "NLTK": "nltk-en", "spaCy": "spacy-en"}
+    for title, name in names.items():
+        shares = [ours(result, f"Mover-1: {title}", label) for label in result.columns]
+        expected = [100.0 * (winner == name) for winner in best]
+        assert shares == ([*expected, sum(expected) / 2] if name in settings else [None] * 3)
+    # What the text of the paper states of segments, Pyramid and Responsiveness, in its section A.4.
+    published = {row.name: row.published for row in table.rows if row.published}
+    assert published["Mover-1: none"]["seg avg"] == pytest.approx(100 * 20 / 21, abs=0.05)
+    assert published["Mover-1: MoverScore's list"] == {"pyr avg": 100, "resp avg": 33.3}
+    assert published["Mover-2: MoverScore's list"] == {"resp avg": 16.7}
+
+
+def test_a_list_of_ones_own_is_that_of_moverscore(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    write(path, "the", "a", "of")
+    inputs = StudyInputs(stopwords=(str(path),))
+    table = study("figure4")
+    rows = [row.name for row in table.rows if row.name.startswith("Mover-1: ")]
+    result = reproduce(table, at=data, data="wmt17", levels="segment", langpairs="cs-en", rows=rows, study=inputs)
+    shares = [ours(result, name, "17 seg cs-en") for name in rows]
+    assert shares[1] is not None
+    assert sum(share for share in shares if share is not None) == 100
+
+
+def test_rd_of_random_corpora_is_that_of_their_mean(data: Path) -> None:
+    choice: dict[str, Any] = {"at": data, "data": "wmt17", "langpairs": "cs-en"}
+    rows = [f"BERT-F1 RD({name})" for name in ("dis,ori", "rand,dis", "rand,ori")]
+    result = reproduce(study("figure7"), **choice, rows=rows)
+    dis_ori, rand_dis, rand_ori = (ours(result, name, "17 seg cs-en") for name in rows)
+    original, none = correlations(data, ["bertscore:idf=refs", "bertscore:idf=none"])
+    assert dis_ori == pytest.approx(100 * (none - original) / original)
+    # One mean of the four random corpora satisfies both.
+    mean = original * (1 + rand_ori / 100)
+    assert rand_dis == pytest.approx(100 * (mean - none) / none)
+    assert mean != pytest.approx(original, rel=1e-6)
+
+
+def test_layers_are_those_of_separate_runs(data: Path) -> None:
+    table = find_paper_table("sentsim-figure4")
+    choice: dict[str, Any] = {"at": data, "langpairs": "cs-en"}
+    result = reproduce(table, **choice)
+    judged = load("wmt17", data, langpairs="cs-en")
+    expected = []
+    for layer in range(1, 7):
+        recipe = f"sentsim:combine=wmd,against=refs,layer={layer}"
+        distances = score_judgements(judged, [recipe], model="minilm").metrics[0].component("wmd").values
+        expected.append(float(-pearsonr(distances, judged.gold())[0]))
+    assert [row.name for row in result.rows] == ["best layer", *(f"layer {layer}" for layer in range(1, 7))]
+    assert [ours(result, f"layer {layer}", "cs-en") for layer in range(1, 7)] == pytest.approx(expected)
+    assert ours(result, "best layer", "cs-en") == str(int(np.argmax(expected)) + 1)
+    (line,) = result.figure().axes[0].lines
+    assert line.get_ydata() == pytest.approx(expected)
+    assert {row.published["avg"] for row in table.rows if row.published} == {"17"}
+    # A model without layers, and none: the row of all layers stays.
+    across = find_paper_table("sentsim-figure3")
+    nothing = reproduce(across, **choice, model="none")
+    assert [row.name for row in nothing.rows] == ["best layer", "each layer"]

@@ -34,7 +34,12 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
             assert {name for name, _ in column.question.options} <= set(options)
     assert set(table.data) <= set(DATA_CARDS)
     drawn = table.kind == "density" or (table.kind == "rankings" and not table.frames)
-    assert bool(table.data) + bool(table.unavailable) + drawn == 1
+    assert bool(table.data) + bool(table.unavailable) + bool(table.examples) + drawn == 1
+    # Each column of examples has a sentence, and each claim a row and columns.
+    assert set(table.examples) == (set(labels) if table.examples else set())
+    for claim in table.claims:
+        assert claim.row in names
+        assert {*claim.higher, *claim.lower} <= set(labels)
 
 
 @TABLES
@@ -84,7 +89,7 @@ def test_printed_averages_are_those_of_the_printed_values(table: PaperTable) -> 
 REPEATED = [("1", "19", "20", 0.0), ("4", "17", "18", 0.0), ("2", "21", "22", 0.0), ("3", "23", "26", 0.0061)]
 
 
-@pytest.mark.parametrize(("both", "to", "back", "apart"), REPEATED, ids=[one[0] for one in REPEATED])
+@pytest.mark.parametrize(("both", "to", "back", "apart"), REPEATED, ids=[item[0] for item in REPEATED])
 def test_what_the_bertscore_paper_prints_twice_is_the_same(both: str, to: str, back: str, apart: float) -> None:
     first = {row.name: row.published for row in PAPER_TABLES[f"bertscore-table{both}"].rows}
     compared = 0

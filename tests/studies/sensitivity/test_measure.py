@@ -31,11 +31,11 @@ from nlgauge.text.tokenizer import TextTokenizer
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
 PLACES = ["garden", "school", "bridge", "forest", "tower", "harbour", "market", "castle", "station", "island"]
-REFS = [f"the {one} is in the {other} of the town" for one, other in zip(SUBJECTS, PLACES, strict=True)]
+REFS = [f"the {this} is in the {other} of the town" for this, other in zip(SUBJECTS, PLACES, strict=True)]
 #: Right words of content in telegram style; and all function words right, around a wrong word of content.
-TERSE = [f"{one} {other} town" for one, other in zip(SUBJECTS, PLACES, strict=True)]
+TERSE = [f"{this} {other} town" for this, other in zip(SUBJECTS, PLACES, strict=True)]
 FLUENT = [
-    f"the {one} is in the {other} of the moon" for one, other in zip(SUBJECTS, PLACES[3:] + PLACES[:3], strict=True)
+    f"the {this} is in the {other} of the moon" for this, other in zip(SUBJECTS, PLACES[3:] + PLACES[:3], strict=True)
 ]
 
 
@@ -65,7 +65,7 @@ def test_a_study_with_a_known_flip(study: Study, table: JudgementTable) -> None:
     assert "\n" not in repr(result)
     assert "<td>stopwords</td>" in result._repr_html_()
     for metric in study.metric:
-        (ranking,) = [one for one in result.rankings if (one.metric, one.sweep) == (metric, "stopwords")]
+        (ranking,) = [item for item in result.rankings if (item.metric, item.sweep) == (metric, "stopwords")]
         (flip,) = ranking.flips
         assert (flip.ahead, flip.behind) == ("fluent", "terse")
         assert flip.significant
@@ -103,9 +103,9 @@ def test_with_human_scores_the_correlation_moves(stop: str) -> None:
     (moved,) = result.movements
     assert (moved.level, result.agreement) == ("segment", "pearson with DA")
     for pair, texts, wanted in (("de-en", TERSE, gold[:10]), ("cs-en", FLUENT, gold[10:])):
-        for at, words in enumerate(("none", stop)):
+        for index, words in enumerate(("none", stop)):
             score = nlgauge.score(texts, REFS, metric=f"bertscore:stopwords={words}")
-            assert moved.groups[pair].values[at] == pytest.approx(correlate(score.f1, wanted).value, abs=1e-12)
+            assert moved.groups[pair].values[index] == pytest.approx(correlate(score.f1, wanted).value, abs=1e-12)
     first, second = moved.groups["de-en"].values
     assert moved.groups["de-en"].best == ("none" if first >= second else stop)
     assert any("no system level" in note for note in result.notes)
@@ -225,7 +225,9 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
 def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = {name: [f"{name} {subject} {at}" for at in range(10) for subject in SUBJECTS] for name in ("a", "b", "c")}
+    texts = {
+        name: [f"{name} {subject} {index}" for index in range(10) for subject in SUBJECTS] for name in ("a", "b", "c")
+    }
     refs = texts.pop("c")
     tokenised, hashed = [], []
     encode, digest = TextTokenizer.encode, checkpoint_module._digest_texts
@@ -338,9 +340,9 @@ def test_what_scales_over_a_corpus_can_be_studied(
     study = Study([recipe, "bertscore"], [Sweep({"combine": ["sss+wmd", "bertscore+wmd"]}), Sweep({"layer": [3, 6]})])
     effect = run_study(study, table, state=state).effect(recipe, "combine", "score")
     systems = {"terse": TERSE, "fluent": FLUENT}
-    for at, combine in enumerate(("sss+wmd", "bertscore+wmd")):
+    for index, combine in enumerate(("sss+wmd", "bertscore+wmd")):
         alone = nlgauge.score_systems(systems, REFS, metric=[f"{recipe},combine={combine}"])
-        assert [effect.groups[name].values[at] for name in systems] == [score.mean for score in alone]
+        assert [effect.groups[name].values[index] for name in systems] == [score.mean for score in alone]
 
 
 def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
@@ -354,14 +356,14 @@ def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
     assert warning.filename == __file__
     settings = f"bertscore, stopwords {words}; bertscore:layer=2, stopwords {words}"
     assert str(warning.message).endswith(
-        f"no weight left by idf or token filters: en, 2 segments (0, 1) under {settings}"
+        f"idf or a stop-word list or token filters: en, 2 segments (index 0, 1) under {settings}"
     )
 
 
 def test_what_holds_of_all_settings_is_said_once() -> None:
     table = systems_table({"terse": ["", *TERSE[1:]], "fluent": FLUENT}, REFS)
     with pytest.warns(
-        nlgauge.errors.EmptyTextWarning, match=r"^empty texts: en, 1 segment \(0\) under all settings$"
+        nlgauge.errors.EmptyTextWarning, match=r"^empty texts: en, 1 segment \(index 0\) under all settings$"
     ) as caught:
         run_study(Study(["bertscore"], [Sweep({"layer": ["2", "4", "6"]})]), table)
     assert len(caught) == 1
@@ -401,11 +403,11 @@ def test_flips_are_tested_over_documents(study: Study) -> None:
     result = run_study(study, few, options=StudyOptions(documents=True))
     assert "flips are tested by permuting whole documents, not segments: 2 (en)" in result.notes
     assert result.to_dict()["options"]["documents"] is True
-    flips = [flip for one in result.rankings for flip in one.flips]
+    flips = [flip for ranking in result.rankings for flip in ranking.flips]
     assert flips
     assert all(flip.p is None for flip in flips), "two documents are too few"
     assert "too few documents in common" in result.render()
-    single = systems_table(texts, REFS, documents=[str(at) for at in range(10)])
+    single = systems_table(texts, REFS, documents=[str(index) for index in range(10)])
     plain = run_study(study, systems_table(texts, REFS))
     assert run_study(study, single, options=StudyOptions(documents=True)).rankings == plain.rankings
 

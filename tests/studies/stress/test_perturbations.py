@@ -17,8 +17,8 @@ TEXTS = [
 
 
 def changed(name: str, text: str, *others: str, seed: int = 1) -> str | None:
-    (found,) = perturb([text, *others], [PERTURBATIONS[name]], seed=seed)
-    return found.texts[0] if found.changed[0] else None
+    (result,) = perturb([text, *others], [PERTURBATIONS[name]], seed=seed)
+    return result.texts[0] if result.changed[0] else None
 
 
 @pytest.mark.parametrize(
@@ -41,17 +41,17 @@ def test_an_antonym_keeps_its_case() -> None:
     assert changed("antonym", "Hot days") in ("Cold days",)
     assert changed("antonym", "A HOT THING") == "A COLD THING"
     assert changed("antonym", "table") is None
-    assert all(one != other for one, other in antonyms().items())
+    assert all(first != other for first, other in antonyms().items())
 
 
 @pytest.mark.parametrize("text", ["in 1999", "3 cats", "1,250 people", "it cost 3.5 euros"])
 def test_a_number_stays_a_number_of_its_length(text: str) -> None:
     for seed in range(20):
-        found = changed("number", text, seed=seed)
-        assert found is not None
-        assert len(found) == len(text)
-        assert sum(a != b for a, b in zip(found, text, strict=True)) == 1
-        first = next(char for char in found if char.isdigit())
+        result = changed("number", text, seed=seed)
+        assert result is not None
+        assert len(result) == len(text)
+        assert sum(a != b for a, b in zip(result, text, strict=True)) == 1
+        first = next(char for char in result if char.isdigit())
         assert first != "0" or text[0] == "3"
     assert changed("number", "Two cats") not in (None, "Two cats")
     assert changed("number", "no cats") is None
@@ -96,23 +96,25 @@ def test_the_surface_changes_and_the_letters_stay() -> None:
 
 
 def test_a_text_changes_alike_wherever_it_stands() -> None:
-    chosen = [one for one in chosen_perturbations() if one.name != "entity"]  # which takes names from the others
+    chosen = [
+        chosen_perturbation for chosen_perturbation in chosen_perturbations() if chosen_perturbation.name != "entity"
+    ]  # which takes names from the others
     together = perturb(TEXTS, chosen, seed=3)
     alone = perturb([TEXTS[0]], chosen, seed=3)
-    assert [one.texts[0] for one in together] == [one.texts[0] for one in alone]
-    assert [one.texts for one in perturb(TEXTS, chosen, seed=3)] == [one.texts for one in together]
+    assert [item.texts[0] for item in together] == [single.texts[0] for single in alone]
+    assert [item.texts for item in perturb(TEXTS, chosen, seed=3)] == [item.texts for item in together]
     other = perturb(TEXTS, chosen, seed=4)
-    assert [one.texts for one in other] != [one.texts for one in together]
+    assert [item.texts for item in other] != [item.texts for item in together]
 
 
 def test_what_cannot_be_changed_is_counted_and_stays() -> None:
-    for one in perturb(TEXTS, chosen_perturbations()):
-        assert one.count == sum(new != old for new, old in zip(one.texts, TEXTS, strict=True))
-        assert one.texts[3] == "..."
+    for item in perturb(TEXTS, chosen_perturbations()):
+        assert item.count == sum(new != old for new, old in zip(item.texts, TEXTS, strict=True))
+        assert item.texts[3] == "..."
 
 
 def test_english_rules_are_for_english() -> None:
-    assert not any(one.english for one in chosen_perturbations(lang="de"))
+    assert not any(chosen_perturbation.english for chosen_perturbation in chosen_perturbations(lang="de"))
     with pytest.raises(RecipeError, match="perturbation 'negation' needs English texts, got 'de'"):
         chosen_perturbations(["negation"], lang="de")
     with pytest.raises(RecipeError, match="unknown perturbation 'negaton'; did you mean 'negation'"):

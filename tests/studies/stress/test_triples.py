@@ -39,13 +39,13 @@ class Tagger:
         return [self._annotated(text) for text in texts]
 
     def _annotated(self, text: str) -> AnnotatedText:
-        words, at = [], 0
+        words, index = [], 0
         for form in text.split():
-            start = text.index(form, at)
-            at = start + len(form)
+            start = text.index(form, index)
+            index = start + len(form)
             noun = "NOUN" if form in {"cat", "dog", "man", "letter", "cats"} else "X"
             features = {"Number": "Plur" if form.endswith("s") else "Sing"}
-            words.append(AnnotatedWord(start, at, form, form, noun, features))
+            words.append(AnnotatedWord(start, index, form, form, noun, features))
         return AnnotatedText(text, (AnnotatedSentence(0, len(text), tuple(words)),))
 
 
@@ -77,19 +77,19 @@ def test_files_that_hold_no_triples_are_refused(tmp_path: Path) -> None:
 
 
 def test_nouns_change_places_and_nothing_else_does() -> None:
-    found = permute_nouns(["the cat  saw the dog .", "a man"], ["b", "b"], Tagger())
-    assert found.triples[0].lookalike == "the dog  saw the cat ."
-    assert found.skipped == 1
+    result = permute_nouns(["the cat  saw the dog .", "a man"], ["b", "b"], Tagger())
+    assert result.triples[0].lookalike == "the dog  saw the cat ."
+    assert result.skipped == 1
     again = permute_nouns(["a man wrote a letter", "the cat  saw the dog ."], ["b", "b"], Tagger())
-    assert again.triples[1].lookalike == found.triples[0].lookalike  # the texts beside it change nothing
+    assert again.triples[1].lookalike == result.triples[0].lookalike  # the texts beside it change nothing
     three = permute_nouns(["cat dog man letter"], ["b"], Tagger(), seed=1).triples[0].lookalike
     assert sorted(three.split()) == ["cat", "dog", "letter", "man"]
     assert three != "cat dog man letter"
 
 
 def test_a_text_that_the_annotator_refuses_is_counted() -> None:
-    found = permute_nouns(["unknown", "the cat saw the dog"], ["b", "b"], Tagger())
-    assert (len(found), found.skipped) == (1, 1)
+    result = permute_nouns(["unknown", "the cat saw the dog"], ["b", "b"], Tagger())
+    assert (len(result), result.skipped) == (1, 1)
     with pytest.raises(InputError, match="does not contain the document 'unknown'"):
         permute_nouns(["unknown"], ["b"], Tagger())
 
@@ -122,8 +122,8 @@ def test_a_table_needs_one_row_of_each(tmp_path: Path) -> None:
     scores = "\t".join(["0.5"] * 9)
     rows = [f"0\tA a\tC c\t{scores}", f"1\tA a\tB b\t{scores}", f"0\tD d\tE e\t{scores}"]
     (tmp_path / "out_paws.tsv").write_text("\n".join(rows) + "\n")
-    found = triples_of_table(load("paws", tmp_path))
-    assert (found.triples, found.skipped) == ((Triple("A a", "B b", "C c"),), 1)
+    result = triples_of_table(load("paws", tmp_path))
+    assert (result.triples, result.skipped) == ((Triple("A a", "B b", "C c"),), 1)
     (tmp_path / "out_paws.tsv").write_text("\n".join([*rows, rows[0]]) + "\n")
     with pytest.raises(InputError, match="has two rows judged 0"):
         triples_of_table(load("paws", tmp_path))
@@ -148,10 +148,10 @@ SHARES = {
 def test_released_scores_give_the_known_shares(data_folder: Path, card: str, column: int, size: int) -> None:
     study = released_wins(triples_of_table(load(card, data_folder)))
     assert study.triples == size
-    for one in study.metrics:
-        assert one.share == pytest.approx(SHARES[one.metric][column], abs=5e-4), one.metric
-        assert one.interval is not None
-        assert 0 <= one.interval[0] <= one.share <= one.interval[1] <= 1
+    for metric in study.metrics:
+        assert metric.share == pytest.approx(SHARES[metric.metric][column], abs=5e-4), metric.metric
+        assert metric.interval is not None
+        assert 0 <= metric.interval[0] <= metric.share <= metric.interval[1] <= 1
 
 
 def test_paws_can_be_put_together_again(data_folder: Path) -> None:

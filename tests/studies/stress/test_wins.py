@@ -32,9 +32,9 @@ TRIPLES = Triples(
 
 
 def test_tie_is_not_a_win() -> None:
-    one = TripleWins("m", np.array([0.5, 0.7, 0.2, 0.9]), np.array([0.5, 0.6, 0.3, 0.1]))
-    assert (one.share, one.ties) == (0.5, 0.25)
-    turned = TripleWins("m", one.paraphrase, one.lookalike, higher_is_better=False)
+    first = TripleWins("m", np.array([0.5, 0.7, 0.2, 0.9]), np.array([0.5, 0.6, 0.3, 0.1]))
+    assert (first.share, first.ties) == (0.5, 0.25)
+    turned = TripleWins("m", first.paraphrase, first.lookalike, higher_is_better=False)
     assert (turned.share, turned.ties) == (0.25, 0.25)
     constant = TripleWins("m", np.ones(2), np.ones(2))
     assert (constant.share, constant.ties, constant.effect) == (0.0, 1.0, 0.0)
@@ -43,8 +43,12 @@ def test_tie_is_not_a_win() -> None:
 def test_metrics_score_b_and_c_against_a() -> None:
     study = score_triples(TRIPLES, ["chrf", "ensemble:chrf+rouge1"])
     b, c = (
-        nlgauge.score([one[at] for one in TRIPLES.triples], [one.anchor for one in TRIPLES.triples], metric="chrf")
-        for at in (1, 2)
+        nlgauge.score(
+            [triple[index] for triple in TRIPLES.triples],
+            [triple.anchor for triple in TRIPLES.triples],
+            metric="chrf",
+        )
+        for index in (1, 2)
     )
     first, second = study.metrics
     assert np.array_equal(first.paraphrase, b.segments["chrf"])
@@ -81,10 +85,10 @@ def test_unknown_released_scores_are_an_error() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
-    found = score_triples(TRIPLES, ["chrf"]).render(form)
-    assert "chrf" in found
+    result = score_triples(TRIPLES, ["chrf"]).render(form)
+    assert "chrf" in result
     if form == "text":
-        assert "signature: triples|texts:mine|" in found
+        assert "signature: triples|texts:mine|" in result
 
 
 def test_the_distributions_are_drawn(tmp_path: Path) -> None:

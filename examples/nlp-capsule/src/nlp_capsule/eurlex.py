@@ -39,7 +39,7 @@ def load_eurlex(path: Path) -> Split:
     numbers = {label: number for number, label in enumerate(labels)}
     training, test = (
         LabelledTexts(
-            [text for text, _ in documents], [frozenset(numbers[one] for one in own) for _, own in documents]
+            [text for text, _ in documents], [frozenset(numbers[item] for item in own) for _, own in documents]
         )
         for documents in parts
     )

@@ -53,7 +53,7 @@ _GROUPS = {
         "build baseline": _Command("build", "compute a baseline for rescaling"),
         "build bounds": _Command("build", "compute minimum and maximum of SentSim's parts, for scaling"),
         "build norms": _Command("meta", "compute score means and standard deviations, for ensembles"),
-        "build means": _Command("align", "compute mean and variance of vectors, to centre languages"),
+        "build means": _Command("align", "compute the mean and variance of a language's vectors"),
         "build int8": _Command("lists", "calibrate a model for 8-bit inference (--precision int8)"),
         "align": _Command("align", "fit, train and evaluate cross-lingual mappings"),
     },

@@ -112,7 +112,7 @@ class TextInputs(OptionSet):
     hyps: tuple[str, ...] = option(
         (),
         Many(TextColumn()),
-        help="outputs, one segment per line: [NAME=]FILE, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)",
+        help="outputs, one segment per line: [NAME=]FILE, FILE:COLUMN (.tsv, .csv, .jsonl), .gz or - (stdin)",
         metavar="HYP",
         positional=True,
     )
@@ -177,6 +177,7 @@ def scoring_flags(
     `default` describes a default that the command sets later.
     """
     change: dict[str, Any] = {"project": project, "kind": Many(METRIC, least=1, most=1 if one else None)}
+    change |= {"help": "metric or signature"} if one else {}
     change |= {"default": None, "unset": default} if default else {"default": metrics}
     return (Flags(MetricOptions, "metrics", change={"metric": change}), *run_flags(texts=True))
 
@@ -286,7 +287,7 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
     >>> in_flags("remove the segment, or score it 0 (empty='zero')", ["empty"])
     'remove the segment, or score it 0 (--empty zero)'
     >>> in_flags("score these pairs 0 (unknown='zero')", ["empty"])
-    'score these pairs 0 (unknown=zero)'
+    'score these pairs 0 (-m NAME:unknown=zero)'
     """
 
     def any_of(names: Iterable[str]) -> str:  # whole names, not inside a recipe, a signature or quotes
@@ -303,7 +304,7 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
             message = re.sub(any_of(names) + end, flag, message)
         message = re.sub(rf"^{any_of(names)}(?= must )", flag, message)
     options = {name for metric in METRICS.values() for name in metric.options()} - names
-    return re.sub(any_of(options) + r"='([^']*)'", r"\1=\2", message)
+    return re.sub(any_of(options) + r"='([^']*)'", r"-m NAME:\1=\2", message)
 
 
 def check_systems_first(args: argparse.Namespace) -> None:
@@ -418,6 +419,9 @@ def check_outputs(args: argparse.Namespace) -> None:
                 f"cannot write {path!r}: results are text, not {suffix}; use a name such as result.txt or "
                 "result.json (--format: json, tsv, latex or markdown); figures are written by --plot"
             )
+            raise InputError(msg)
+        if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
+            msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"
             raise InputError(msg)
         if path.lower().endswith(".gz"):
             msg = f"cannot write {path!r}: results are not compressed; use a name without .gz"

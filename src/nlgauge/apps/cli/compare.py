@@ -29,18 +29,20 @@ from nlgauge.apps.cli.common import (
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
-from nlgauge.core.kinds import Choice, Flag, InputFile, Int, Many, OutputFile, Text
+from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import FORMATS
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.io.canvas import save_figure
 from nlgauge.io.paper_table import PAPER_FORMATS
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
 from nlgauge.studies.compare.comparison import CompareSettings
+from nlgauge.studies.compare.paired_differences import draw_pairs
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport, GateNotRun, NoDecision, gate
 from nlgauge.studies.compare.system_scores import (
@@ -94,18 +96,26 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files of the same NAME are runs (seeds) of a system")
+    runs: bool = option(False, Flag(), help="files of the same NAME= are seeds of one system")
     budget: str | None = option(
         None,
         InputFile(),
         help="table with the cost of each system (column system), shown next to its score",
         hidden=True,
     )
+    best_of: str | None = option(
+        None,
+        Text("runs, or a column of --budget"),
+        help="compare systems at equal budget, by the expected best run: runs, or the column with the cost of a run",
+        needs="runs",
+        hidden=True,
+        metavar="BUDGET",
+    )
 
 
 def score_file_flags(*, runs: bool = False) -> Flags:
     """Flags for scores of other tools; `runs` adds those for runs and budgets."""
-    without = () if runs else ("other_versions", "runs", "budget")
+    without = () if runs else ("other_versions", "runs", "budget", "best_of")
     return Flags(ScoreFiles, "scores of other tools", without=without)
 
 
@@ -170,9 +180,10 @@ class _Files:
                 msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
                 raise RecipeError(msg)
         if runs and None in names:
-            system = next((name for name in names if name), "base")
-            example = " ".join(f"{system}={spec}" for _, spec in pairs[:2])
-            msg = f"--runs needs the name of each file's system, such as {example}"
+            msg = (
+                "--runs needs NAME=FILE for every file, and files with the same NAME are runs of one system, such as "
+                "base=seed1.txt base=seed2.txt new=seed3.txt new=seed4.txt"
+            )
             raise RecipeError(msg)
         return cls([spec for _, spec in pairs], names, runs)
 
@@ -307,7 +318,7 @@ class GateOptions(OptionSet):
     strict: bool = option(
         False,
         Flag(),
-        help=f"exit status {GATE_UNDECIDED} if undecided, as on too few segments",
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
         needs="gate",
     )
     base: str | None = option(
@@ -341,6 +352,9 @@ class CompareFiles(OptionSet):
     percent: bool = option(
         False, Flag(), help="scores between -1 and 1 times 100, in a table for a paper", needs="table", hidden=True
     )
+    plot_pairs: str | None = option(
+        None, FigureFile(), help="figure of paired differences: histogram, and mean, median and wins", hidden=True
+    )
     title: str | None = option(
         None, Text("a title"), help="report title", needs="report", hidden=True, metavar="TEXT"
     )
@@ -372,6 +386,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         write_output(args.output, _render(comparison, args))
         write_figure(args.plot, comparison.save_figure)
+        write_figure(args.plot_pairs, lambda path: save_figure(draw_pairs(comparison, inputs.tables), path))
         write_figure(args.report, lambda path: _write_report(path, comparison, inputs, args))
     except (NlgaugeError, OSError) as error:
         if not status:
@@ -422,7 +437,15 @@ def _check(args: argparse.Namespace) -> None:
         settings = [name for name in CompareSettings.options() if name not in _SETTINGS_OF_RUNS]
         segments = () if args.joined else ("document_ids",)
         about = "is about segments, and --runs compares whole runs; leave one out"
-        refuse_flags(args, (*settings, "gate", "report", "plot", *segments), about)
+        refuse_flags(args, (*settings, "gate", "report", "plot_pairs", *segments), about)
+        if args.best_of is None:
+            refuse_flags(args, ["plot"], "draws runs at equal budget; add --best-of runs")
+    elif args.table == "budgets":
+        msg = "--table budgets is of runs at equal budget; add --runs --best-of runs"
+        raise RecipeError(msg)
+    if args.table == "budgets" and args.best_of is None:
+        msg = "--table budgets needs a budget; add --best-of runs"
+        raise RecipeError(msg)
     if not texts:
         refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts, and no texts are scored; leave it out")
     if not args.hyps:
@@ -455,13 +478,15 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
     if inputs.runs_of:
         if args.budget is not None:
             budgets = read_budgets(args.budget, list(dict.fromkeys(inputs.runs_of.values())))
-        runs = compare_run_tables(inputs.tables, inputs.runs_of, budgets=budgets, settings=settings)
+        runs = compare_run_tables(
+            inputs.tables, inputs.runs_of, budgets=budgets, settings=settings, best_of=args.best_of
+        )
         return ComparisonReport((), (), settings, "", runs=tuple(runs), verdicts=verdicts), inputs
     if not inputs.tables:
-        if args.gate or args.report or args.plot or args.budget:
+        if args.gate or args.report or args.plot or args.plot_pairs or args.budget:
             msg = (
-                "--gate, --report, --plot and --budget need scores, and verdicts have none; add the systems' texts "
-                "(HYP ... --refs REF) or a file of scores"
+                "--gate, --report, --plot, --plot-pairs and --budget need scores, and verdicts have none; add the "
+                "systems' texts (HYP ... --refs REF) or a file of scores"
             )
             raise RecipeError(msg)
         return ComparisonReport((), (), settings, "", verdicts=verdicts), inputs

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from nlgauge.apps.cli.common import (
     MetricOptions,
@@ -40,14 +40,13 @@ from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.explain.corpus import METHODS as ERROR_METHODS
 from nlgauge.studies.explain.corpus import (
-    ErrorAgreement,
     ErrorAgreements,
     evaluate_errors,
     gold_words,
     read_word_scores,
     read_word_tags,
-    word_errors,
 )
+from nlgauge.studies.explain.error_ranking import ErrorRankings, ErrorSystem, error_scores_of, rank_error_scores
 from nlgauge.studies.explain.explanation import ExplainOptions
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals
@@ -84,7 +83,15 @@ class ErrorOptions(OptionSet):
         None, InputFile(), help="error scores: a number per word, one text per line; also FILE.jsonl:KEY"
     )
     lower_is_error: bool = option(False, Flag(), help="lower scores mark errors, as SHAP values do", needs="scores")
-    method: str = option("match", Choice(*ERROR_METHODS), help="method that computes error scores")
+    method: tuple[str, ...] = option(
+        ("match",), Many(Choice(*ERROR_METHODS)), help="methods that compute error scores"
+    )
+    compare: bool = option(
+        False,
+        Flag(),
+        help="rank metrics and methods as systems by mean, median and Bradley-Terry over texts",
+        needs="data",
+    )
 
 
 def _word_flags(*without: str, side_help: str, words: str = "words") -> Flags:
@@ -139,9 +146,14 @@ def _check_left_out(args: argparse.Namespace, explanation: Explanation) -> None:
         return
     kinds = {attribution.kind for attribution in explanation.attributions}
     if "shapley" not in kinds:
-        refuse_flags(args, ("samples", "seed"), "works only with --shapley, which was not given")
-    if not kinds & {"shapley", "leave-one-out"}:
-        refuse_flags(args, ("side", "component"), "works only with --shapley or --leave-one-out; neither was given")
+        refuse_flags(args, ["samples"], "works only with --shapley, which was not given")
+    if "lime" not in kinds:
+        refuse_flags(args, ["neighbours"], "works only with --lime, which was not given")
+    if not kinds & {"shapley", "lime"}:
+        refuse_flags(args, ["seed"], "works only with --shapley or --lime; neither was given")
+    if not kinds & {"shapley", "leave-one-out", "lime"}:
+        about = "works only with --shapley, --leave-one-out or --lime; none was given"
+        refuse_flags(args, ("side", "component"), about)
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -209,15 +221,23 @@ def _check_evaluate(args: argparse.Namespace) -> None:
     """Refuse flags that cannot be combined with a score file or the method."""
     if args.gold is not None:
         refuse_flags(args, ["side"], "works only with --data NAME; with --gold FILE leave it out")
+    if not args.compare:
+        refuse_flags(args, ["plot"], "draws systems in pairs; add --compare")
     if args.scores is not None:
-        computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "seed")
+        refuse_flags(args, ["compare"], "works only with scores that are computed; leave out --scores FILE")
+        computed = (*MetricOptions.options(), "method", "pieces", "component", "samples", "neighbours", "seed")
         refuse_flags(args, computed, "works only with scores that are computed; with --scores FILE leave it out")
         return
-    if args.method != "shapley":
-        refuse_flags(args, ("samples", "seed"), "works only with --method shapley")
-    if args.method == "match":
-        refuse_flags(args, ["component"], "works only with --method leave-one-out or shapley")
-    else:
+    methods = set(args.method)
+    if "shapley" not in methods:
+        refuse_flags(args, ["samples"], "works only with --method shapley")
+    if "lime" not in methods:
+        refuse_flags(args, ["neighbours"], "works only with --method lime")
+    if not methods & {"shapley", "lime"}:
+        refuse_flags(args, ["seed"], "works only with --method shapley or lime")
+    if methods == {"match"}:
+        refuse_flags(args, ["component"], "works only with --method leave-one-out, shapley or lime")
+    if "match" not in methods:
         refuse_flags(args, ["pieces"], "works only with --method match")
 
 
@@ -229,13 +249,22 @@ def _check_source_side(args: argparse.Namespace, recipes: Sequence[Metric]) -> N
         raise RecipeError(msg)
 
 
-def _evaluate(args: argparse.Namespace) -> ErrorAgreements:
+def _evaluate(args: argparse.Namespace) -> ErrorAgreements | ErrorRankings:
     if (args.gold is None) == (args.data is None):
         msg = "nlgauge explain evaluate needs either --gold FILE or --data NAME"
         raise RecipeError(msg)
     _check_evaluate(args)
     if args.gold is None:
-        return ErrorAgreements(tuple(_errors_of_data(args)))
+        parts = list(_errors_of_data(args))
+        if args.compare:
+            rankings = [rank_error_scores(part.gold, part.scores, langpair=part.langpair) for part in parts]
+            return ErrorRankings(tuple(rankings))
+        agreements = [
+            replace(evaluate_errors(part.gold, values), scores=name, langpair=part.langpair)
+            for part in parts
+            for name, values in part.scores.items()
+        ]
+        return ErrorAgreements(tuple(agreements))
     if args.scores is None:
         msg = "--gold FILE needs --scores FILE"
         raise RecipeError(msg)
@@ -244,7 +273,15 @@ def _evaluate(args: argparse.Namespace) -> ErrorAgreements:
     return ErrorAgreements((replace(evaluate_errors(gold, scores), scores=file_label(args.scores)),))
 
 
-def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
+class _WordErrors(NamedTuple):
+    """Marked words and error scores of the texts of a language pair."""
+
+    langpair: str
+    gold: list[list[int]]
+    scores: dict[str, list[list[float]]]
+
+
+def _errors_of_data(args: argparse.Namespace) -> Iterator[_WordErrors]:
     table = load_data(args)
     if args.scores is not None and len(table.langpairs) != 1:
         msg = f"--scores needs one language pair, but {table.name} has {', '.join(table.langpairs)}; use --langpairs"
@@ -259,10 +296,13 @@ def _errors_of_data(args: argparse.Namespace) -> Iterator[ErrorAgreement]:
         if args.scores is not None:
             scores = {file_label(args.scores): read_word_scores(args.scores, lower_is_error=args.lower_is_error)}
         else:
-            how = {"method": args.method, **options, **scoring_options(args)}
-            scores = {name: word_errors(part, metric=name, **how) for name in metrics}
-        for name, values in scores.items():
-            yield replace(evaluate_errors(gold, values), scores=name, langpair=langpair)
+            systems = [ErrorSystem(metric, method) for metric in metrics for method in args.method]
+            by_system = error_scores_of(part, systems, **options, **scoring_options(args))
+            alone = len(args.method) == 1 and not args.compare
+            scores = {
+                system.metric if alone else system.name(systems): values for system, values in by_system.items()
+            }
+        yield _WordErrors(langpair, gold, scores)
 
 
 # explain factors
@@ -374,7 +414,7 @@ COMMANDS = {
         run=_pair,
         flags=(
             Flags(PairOptions, without=["plot_kind"]),
-            _word_flags("beside", "matrix", side_help="text whose words --leave-one-out and --shapley examine"),
+            _word_flags("beside", "matrix", side_help="text whose words --leave-one-out, --lime, --shapley examine"),
             *scoring_flags(one=True),
             output_flags(formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf"),
             Flags(PairOptions, "output", only=["plot_kind"]),
@@ -396,12 +436,12 @@ COMMANDS = {
             Flags(ErrorOptions, "data", only=["gold"]),
             Flags(ErrorOptions, without=["gold"]),
             _word_flags(
-                *("shapley", "leave_one_out", "beside", "matrix"),
+                *("shapley", "leave_one_out", "lime", "beside", "matrix"),
                 side_help="text whose words are evaluated",
                 words="blanks",
             ),
             *scoring_flags("bertscore"),
-            output_flags(3),
+            output_flags(3, plot="figure of systems in pairs, with --compare: .png, .svg or .pdf"),
         ),
         help="compare error scores of words with marked errors",
         usage="(--gold FILE | --data NAME)",

@@ -196,7 +196,7 @@ def _check_options(signature: Signature) -> None:
     options = metric.options()
     for name, value in metric.options_from_signature(signature.recipe).items():
         if value != "file":  # named by its digest
-            options[name].check(options[name].parse(value))
+            options[name].check(value, metric=signature.metric)
 
 
 def _diff(args: argparse.Namespace) -> int:
@@ -240,7 +240,7 @@ def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
     if precisions:
         return f"scores of different precision do not compare: {', '.join(precisions)}", 1
     if all(d.field in VERSION_FIELDS and d.left and d.right for d in differences):
-        return "made by different versions; the recipes are otherwise the same", 0
+        return "the recipes differ only in versions: the scores are comparable", 0
     loose = [d.key for d in differences if not (d.left and d.right) and d.field not in VERSION_FIELDS]
     if all(d.field in VERSION_FIELDS or d.key in loose for d in differences):
         return f"what both pin is the same, but only one of them pins {', '.join(loose)}", 1
@@ -351,7 +351,7 @@ COMMANDS = {
     "signature diff": Command(
         run=_diff,
         flags=(Flags(_Signatures),),
-        help="list differing fields; exit status 1 if the recipes differ in anything but versions",
+        help="list the fields that differ; exit status 1 if scores are not comparable (versions alone may differ)",
     ),
     "completion": Command(
         run=_complete,

@@ -60,7 +60,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement",
+        help="measures (acc-eq, spa, darr: of ranked pairs)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -265,7 +265,7 @@ COMMANDS = {
             data_flags(),
             Flags(TuneOptions, change={"model": {"kind": MODEL, "project": True}}),
             *run_flags(texts=True),
-            output_flags(),
+            output_flags(plot="figure of correlation by layer: .png, .svg or .pdf"),
         ),
         description="Score a data set with BERTScore (F1, without idf) at every layer of a model. The best layer has "
         "the highest average correlation with human judgements.",

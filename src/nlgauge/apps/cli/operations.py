@@ -108,7 +108,7 @@ def command_of(operation: Operation) -> Command:
         content = "one or two files (rows, then columns): FILE"
     else:
         content = f"{operation.inputs[0].help}: [NAME=]FILE"
-    texts = f"{content}, FILE.tsv:COLUMN, .csv, .jsonl, .gz or - (stdin)"
+    texts = f"{content}, FILE:COLUMN (.tsv, .csv, .jsonl), .gz or - (stdin)"
     absent = [flag for flag, name in (("refs", "refs"), ("source", "sources")) if name not in names]
     hyps = {"metavar": files.metavar, "help": texts}
     flags = [Flags(TextInputs, without=absent, change={"hyps": hyps})]

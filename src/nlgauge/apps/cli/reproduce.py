@@ -1,4 +1,4 @@
-"""`nlgauge study reproduce list` and `nlgauge study reproduce NAME`: published tables and figures next to ours."""
+"""`nlgauge study reproduce list`, `NAME` or `--all`: published tables and figures next to ours."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nlgauge.apps.cli.datasets import DATA_NAME
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options
 from nlgauge.core.kinds import Many, Text
 from nlgauge.core.options import OptionSet, option
+from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.studies.paired_evaluation import RankingOptions
@@ -25,6 +26,7 @@ from nlgauge.studies.published.load import (
     PublishedTables,
     find_paper_table,
 )
+from nlgauge.studies.published.overview import SHARED, AllOptions, ReproducedEntry, reproduce_all
 from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, check_plotted, reproduce
 from nlgauge.studies.published.runs import data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
@@ -42,7 +44,6 @@ class TableChoice(OptionSet):
         Text("the id of a table or figure, or 'list'", known=lambda: ("list", *PAPER_TABLES)),
         help="id of a table or figure, or 'list'",
         positional=True,
-        required=True,
     )
 
 
@@ -51,6 +52,11 @@ def _reproduce(args: argparse.Namespace) -> int:
     if folder is not None and not os.path.exists(folder):
         msg = f"the data folder {folder!r} does not exist ({'--at' if args.at else 'NLGAUGE_DATA'})"
         raise InputError(msg)
+    if args.all:
+        return _reproduce_all(args, folder)
+    if not args.name:
+        msg = "name a table, or use 'list' or --all"
+        raise RecipeError(msg)
     if args.name == "list":
         return _list(args, folder)
     table = find_paper_table(args.name)
@@ -69,6 +75,39 @@ def _reproduce(args: argparse.Namespace) -> int:
         return 1
     write_figure(args.plot, result.save_figure)
     return 0
+
+
+#: Output formats of all tables by the extension of the output file.
+_BY_EXTENSION = {".md": "markdown", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".tex": "latex", ".html": "html"}
+
+
+def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
+    shared = {name: value for name, value in given_options(args, ReproduceOptions).items() if name in SHARED}
+    other = [name for options in _OF_A_TABLE for name in given_options(args, options) if name not in shared]
+    if other or args.plot or args.name:
+        words = [*([args.name] if args.name else []), *map(flag_of, [*other, *(["plot"] if args.plot else [])])]
+        msg = f"--all does not accept {', '.join(words)}; leave {'it' if len(words) == 1 else 'them'} out"
+        raise RecipeError(msg)
+    extension = os.path.splitext(args.output)[1].lower()
+    form = args.format if "format" in args.given else _BY_EXTENSION.get(extension, "text")
+    chosen = {name: value for name, value in given_options(args, AllOptions).items() if name != "all"}
+
+    def report(entry: ReproducedEntry, number: int, count: int) -> None:
+        cells = sum(entry.counts.values())
+        outcome = f"{cells} cells" if cells else f"not run: {entry.why_not_computed[:100]}"
+        limit = ", cut short by the time limit" if entry.limited else ""
+        print(f"{number} of {count}: {entry.id}: {outcome} ({entry.seconds:.0f} s{limit})", file=sys.stderr)
+
+    result = reproduce_all(
+        **chosen,
+        **(shared | {"at": folder}),
+        run=RunOptions(**run_options(args)),
+        report=None if args.quiet else report,
+    )
+    write_output(args.output, result.to_page() if form == "html" else result.render(form))
+    if not args.quiet:
+        print(f"nlgauge: {result.summary}", file=sys.stderr)
+    return 0 if result.totals["run"] else 1
 
 
 def _list(args: argparse.Namespace, folder: str | None) -> int:
@@ -141,7 +180,7 @@ _CHANGE: dict[str, dict[str, Any]] = {
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure, for studies and bt-figure2, 3, 4: .png, .svg or .pdf"
+_PLOT = "figure, for studies, bertscore-figure3, bt-figure2 to 4, disco-figure2 to 7: .png, .svg or .pdf"
 _RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {
@@ -149,13 +188,15 @@ COMMANDS = {
         run=_reproduce,
         flags=(
             Flags(TableChoice),
+            Flags(AllOptions, "all tables"),
             Flags(ReproduceOptions, change=_CHANGE),
             Flags(StudyInputs, "sensitivity studies (repro-table9 to 15, repro-figure1 to 9)"),
             Flags(RankingOptions, _RANKINGS),
             output_flags(None, plot=_PLOT),
             *run_flags(texts=True),
         ),
-        description="Recompute a published table or figure and print the values side by side. The exit status is 1 "
-        "if no value could be recomputed.",
+        description="Recompute a published table or figure and print the values side by side, or all of them on one "
+        "page (--all; the extension of -o selects its format: .md, .html, .json, .tsv). The exit status is 1 if no "
+        "value could be recomputed.",
     )
 }

@@ -171,7 +171,7 @@ def _check_output(args: argparse.Namespace) -> None:
         msg = f"segments cannot be combined with {with_what}; use --format json"
         raise RecipeError(msg)
     if not args.confidence and not args.joined:
-        refuse_flags(args, ["document_ids"], "works only with --confidence or to --unit document; neither was given")
+        refuse_flags(args, ["document_ids"], "works only with --confidence or --unit document; neither was given")
 
 
 def _is_about_parts(args: argparse.Namespace) -> bool:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from nlgauge.apps.cli.common import (
     DocumentOptions,
@@ -28,7 +28,7 @@ from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_
 from nlgauge.apps.cli.operations import run_operation
 from nlgauge.apps.cli.score import ScoreOutput
 from nlgauge.apps.operations import operations
-from nlgauge.core.kinds import Flag, Folder, InputFile, Int, OutputFile, TextColumn
+from nlgauge.core.kinds import Choice, Flag, Folder, InputFile, Int, OutputFile, TextColumn
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
@@ -36,8 +36,9 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
 from nlgauge.errors import RecipeError
+from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import read_parallel
-from nlgauge.studies.discourse import Discourse, check_discourse_figure
+from nlgauge.studies.discourse import Discourse, FigureKind, check_discourse_figure
 from nlgauge.studies.sensitivity.measure import SensitivityOptions, run_study, systems_table
 from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import DEFAULT_METRICS, PRESETS, Study, load_study, preset, study_metrics
@@ -179,7 +180,7 @@ def change_sensitivity(command: Command) -> Command:
     change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
     change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
     change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
-    change |= {"plot": {"help": "figure of CV and RD; also FILE-ranks with the scores by setting"}}
+    change |= {"plot": {"help": "figure of variation (CV, RD); a second one, FILE-ranks, of scores"}}
     title = "data with human judgements instead of files"
     return command.with_flags(
         data_flags(title, required=False),
@@ -212,7 +213,11 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
 
 def _study(args: argparse.Namespace) -> Study:
     if bool(args.preset) == bool(args.study):
-        msg = f"nlgauge study sensitivity needs either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
+        msg = (
+            "--preset and --study cannot be combined; omit one of them"
+            if args.preset
+            else f"nlgauge study sensitivity needs either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
+        )
         raise RecipeError(msg)
     if args.study:
         study = load_study(args.study)
@@ -253,11 +258,18 @@ def _study_table(args: argparse.Namespace) -> JudgementTable:
 # study discourse
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiscourseFigure(OptionSet):
+    """The figure of discourse features."""
+
+    plot_kind: FigureKind = option("shares", Choice(*get_args(FigureKind)), help="figure type", needs="plot")
+
+
 def change_discourse(command: Command) -> Command:
     """Add flags for joining lines to documents, and `--segments`."""
     ids = {"document_ids": {"help": "document of each line, one per line (with --unit document)"}}
     segments = {"segments": {"help": "print the features of each document"}}
-    return command.with_flags(
+    changed = command.with_flags(
         Flags(DocumentOptions, without=["documents"], change=ids),
         Flags(ScoreOutput, only=["segments"], change=segments),
         run=_discourse,
@@ -267,16 +279,18 @@ def change_discourse(command: Command) -> Command:
         examples="""\
   nlgauge study discourse summaries.txt
   nlgauge study discourse a.txt b.txt --refs ref.txt --plot discourse.png
+  nlgauge study discourse a.txt b.txt --refs ref.txt --plot freq.png --plot-kind scatter
   nlgauge study discourse a.jsonl:text --vectors glove.txt --format tsv
   nlgauge study discourse lines.txt --document-ids docs.txt --unit document
   nlgauge study discourse a.txt --annotator parses.conllu --sentences annotator
 """,
     )
+    return replace(changed, flags=(*changed.flags, Flags(DiscourseFigure, "output")))
 
 
 def _discourse(args: argparse.Namespace) -> int:
     if args.plot and args.hyps:
-        check_discourse_figure(references=bool(args.refs))
+        check_discourse_figure(references=bool(args.refs), kind=args.plot_kind)
     result = run_operation(args, operation=operations()["discourse"], read=_read_discourse)
     assert isinstance(result, Discourse)
     if args.segments and args.format != "json":
@@ -284,7 +298,7 @@ def _discourse(args: argparse.Namespace) -> int:
     else:
         text = result.render(args.format, decimals=args.decimals)
     write_output(args.output, text)
-    write_figure(args.plot, result.save_figure)
+    write_figure(args.plot, lambda path: save_figure(result.figure(kind=args.plot_kind), path))
     if args.plot and not args.quiet:
         print(f"figure: {args.plot}", file=sys.stderr)
     return 0

@@ -85,8 +85,9 @@ class Columns:
         columns = dict.fromkeys(_ROLES, ()) | {role: _match_columns(patterns[role], names, role) for role in patterns}
         _check_roles(patterns, columns)
         if not columns["hyp"]:
+            listed = ", ".join(names)
             msg = (
-                f"the table has no column of hypotheses; name it with hyp=COLUMN; the columns are {', '.join(names)}"
+                f"the table has no column of hypotheses; name it with --columns hyp=COLUMN; the columns are {listed}"
             )
             raise RecipeError(msg)
         for role in ("src", "id"):

@@ -35,11 +35,13 @@ from nlgauge.io.store.catalog import CARDS, ModelCard, find_card, unknown_model
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.metrics.xmoverscore import XMoverScore
+from nlgauge.text.words import STOPWORD_SOURCES
 from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
 
 #: Names of stop-word lists: source and language. Anything else could be a path.
-_STOPWORDS = re.compile(r"(spacy|iso|nltk)-[a-z]{2,3}")
+_STOPWORDS = re.compile(rf"({'|'.join(STOPWORD_SOURCES)})-[a-z]{{2,3}}")
 
 #: Tokenizers of sacrebleu that need no download.
 _BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")
@@ -153,7 +155,7 @@ class Policy:
         if isinstance(kind, SentenceModelName | LanguageModelName):
             if value and value not in kind.words:
                 self.check_model(value)
-        elif isinstance(kind, AnnotatorName) and value in kind.words:
+        elif isinstance(kind, AnnotatorName | SynonymSource) and value in CARDS:
             self.check_model(value)
         elif isinstance(kind, StopwordList):
             # The library looks for a file of this name first.

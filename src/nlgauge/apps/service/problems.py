@@ -143,7 +143,7 @@ def validation_problem(errors: Sequence[Mapping[str, Any]], known: Sequence[str]
     if not problems:
         return ProblemError(422, "invalid request", kind="form", errors=[])
     where, what = problems[0]["where"].partition(".")[2] or problems[0]["where"], problems[0]["what"]
-    detail = what if what.startswith("unknown field") else f"{where} {what}"
+    detail = what if what.startswith("unknown field") else f"field {where!r} {what}"
     rest = len(problems) - 1
     more = f" (and {rest} more problem{'s' if rest > 1 else ''})" if rest else ""
     return ProblemError(422, f"{detail}{more}", kind="form", errors=problems[:_MOST_LISTED])

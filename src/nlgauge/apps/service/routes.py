@@ -257,15 +257,20 @@ async def _answer(request: OperationRequest, service: Service, form: str) -> byt
 
 #: Characters times samples of one explanation: Shapley values need a score for each word of each sample.
 _MOST_SAMPLED = 100_000
+#: Characters times texts of one explanation by LIME, each of which is one score.
+_MOST_NEIGHBOURS = 1_000_000
 
 
 def _check(request: OperationRequest, service: Service, *, job: bool) -> int:
     """Refuse requests that are too large or not allowed; returns the number of characters of all texts."""
     limits = service.settings.limits
     if "systems" in request.inputs and [getattr(request, name) for name in ("hyps", "systems")].count(None) != 1:
-        raise ProblemError(
-            422, "the request needs either 'hyps' (one system) or 'systems' (several, by name)", kind="form"
+        problem = (
+            "needs either 'hyps' (one system) or 'systems' (several, by name)"
+            if request.hyps is None  # type: ignore[attr-defined]  # an input, as `inputs` says
+            else "has both 'hyps' and 'systems'; send one of them"
         )
+        raise ProblemError(422, f"the request {problem}", kind="form")
     places = list(request.places())
     _check_size(request, places, limits, job=job)
     _check_operation(request, places, limits)
@@ -311,6 +316,11 @@ def _check_operation(request: OperationRequest, places: Sequence[tuple[str, str]
         if request.chosen.get("shapley") is not False and count * samples > _MOST_SAMPLED:
             most = _MOST_SAMPLED // count
             msg = f"too many samples for {count:,} characters ({samples:,}; limit {most:,}); use fewer samples"
+            raise ProblemError(413, msg, kind="too-many-samples")
+        neighbours = request.chosen.get("neighbours", operation.request_options["neighbours"].default)
+        if request.chosen.get("lime") and count * neighbours > _MOST_NEIGHBOURS:
+            most = _MOST_NEIGHBOURS // count
+            msg = f"too many neighbours for {count:,} characters ({neighbours:,}; limit {most:,}); use fewer"
             raise ProblemError(413, msg, kind="too-many-samples")
     elif operation.name in {"explain-pairs", "explain-corpus"}:
         count = sum(len(text) for _, text in places)

@@ -201,7 +201,7 @@ def load_custom(
     form = suffix_format(file)
     if form == "text":
         problem = "is a folder" if path.is_dir() else "has an unknown extension"
-        msg = f"{file} {problem}; name a .tsv, .csv or .jsonl file (also .gz)"
+        msg = f"your own data needs a .tsv, .csv or .jsonl file (also .gz), such as --at FILE; {file} {problem}"
         raise InputError(msg)
     reference_columns, criteria, metrics = (_as_names(value) for value in (references, human, released))
     if not criteria:

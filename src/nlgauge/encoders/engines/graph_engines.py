@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from nlgauge._startup import is_out_of_memory
 from nlgauge.encoders.base import DEFAULT_PRECISION, check_ids
+from nlgauge.encoders.checkpoint import CheckpointWeights
 from nlgauge.encoders.graphs.builder import Graph, GraphBuilder
-from nlgauge.encoders.graphs.families import CheckpointWeights, encoder_graph, family_of, stored_graph
+from nlgauge.encoders.graphs.families import encoder_graph, family_of, stored_graph
 from nlgauge.encoders.int8 import Plan, QuantisedBuilder, QuantisedWeights
 from nlgauge.errors import ModelError, NlgaugeWarning, user_stacklevel
 from nlgauge.io.packages import import_silenced, require

@@ -58,6 +58,11 @@ class WordVectors:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def width(self) -> int:
+        """Numbers per vector."""
+        return int(self._vectors.shape[1])
+
     def __call__(self, word: str) -> NDArray[np.float32] | None:
         """The word's vector; None for an unknown word."""
         row = self._rows.get(word, self._rows.get(word.lower()))

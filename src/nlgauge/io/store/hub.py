@@ -19,7 +19,7 @@ from nlgauge.io.packages import import_silenced
 from nlgauge.io.progress import log
 from nlgauge.io.store.catalog import SourceError
 
-WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards"
+WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards, or model.onnx"
 TOKENIZER_HINT = "tokenizer.json, or a vocabulary such as vocab.txt, vocab.json or tokenizer.model"
 
 # Vocabularies of tokenizers without a tokenizer.json: WordPiece, byte-level BPE, SentencePiece.
@@ -50,6 +50,9 @@ _NO_NETWORK = frozenset({"ConnectError", "ConnectTimeout", "ConnectionError", "L
 NO_NETWORK = "no network"
 
 _SMALL_FILES = (".json", ".txt", ".model")
+
+#: The folder of exports on the hub.
+_ONNX_FOLDER = "onnx"
 
 
 def cached_snapshot(hub_id: str, *, names: Collection[str] | None = None) -> Path | None:
@@ -99,14 +102,14 @@ def _hub() -> Any:
 
 def _choose(listed: Collection[str], names: Collection[str] | None) -> tuple[list[str], list[str]]:
     """The files of a repository to download: small files, and weights."""
-    top = [name for name in listed if "/" not in name]
+    top = [name for name in listed if "/" not in name or name.startswith(f"{_ONNX_FOLDER}/")]
     weights = list(weight_files(top))
     if names is not None:
         return [name for name in names if name not in weights], weights
     if not weights:
         msg = f"the repository on the hub has no weights ({WEIGHTS_HINT})"
         raise SourceError(msg)
-    small = [name for name in top if name.endswith(_SMALL_FILES)]
+    small = [name for name in top if "/" not in name and name.endswith(_SMALL_FILES)]
     return [*small, "1_Pooling/config.json"], weights
 
 
@@ -177,8 +180,10 @@ def _quiet(progress: bool) -> Iterator[None]:
 
 
 def file_names(folder: Path) -> list[str]:
-    """Names of the files directly in a folder, without broken links."""
-    return sorted([path.name for path in folder.iterdir() if path.is_file()])
+    """Names of the files directly in a folder and in its folder `onnx`, without broken links."""
+    exports = folder / _ONNX_FOLDER
+    paths = [*folder.iterdir(), *(exports.iterdir() if exports.is_dir() else ())]
+    return sorted([path.relative_to(folder).as_posix() for path in paths if path.is_file()])
 
 
 def weight_files(names: Iterable[str]) -> tuple[str, ...]:
@@ -188,6 +193,8 @@ def weight_files(names: Iterable[str]) -> tuple[str, ...]:
     ('model.safetensors',)
     >>> weight_files(["model-00001-of-00002.safetensors"])
     ()
+    >>> weight_files(["model.onnx", "model.onnx.data", "other.onnx"])
+    ('model.onnx', 'model.onnx.data')
     """
     files = set(names)
     for stem, suffix in (("model", "safetensors"), ("pytorch_model", "bin")):
@@ -197,7 +204,18 @@ def weight_files(names: Iterable[str]) -> tuple[str, ...]:
         shards = _shards(files, stem=stem, suffix=suffix)
         if shards:
             return shards
-    return ()
+    return _onnx_files(files)
+
+
+def _onnx_files(files: set[str]) -> tuple[str, ...]:
+    """An ONNX file and its files of external data; empty if several files could be the model."""
+    alone = [name for name in files if name.endswith(".onnx") and "/" not in name]
+    named = [name for name in ("model.onnx", f"{_ONNX_FOLDER}/model.onnx") if name in files]
+    if not named and len(alone) != 1:
+        return ()
+    chosen = named[0] if named else alone[0]
+    data = re.compile(rf"{re.escape(chosen)}[._]data(_\d+)?")
+    return (chosen, *sorted(name for name in files if data.fullmatch(name)))
 
 
 def tokenizer_files(names: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,15 @@ from typing import Any
 
 from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError, closest_name, did_you_mean
 from nlgauge.io.storage import file_digest, text_digest
-from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, encoder_names, find_card
+from nlgauge.io.store.catalog import (
+    CARDS,
+    ModelCard,
+    SourceError,
+    card_of_digest,
+    encoder_names,
+    find_card,
+    joined_digest,
+)
 from nlgauge.io.store.fetch import cached_card, fetch_card, is_offline, pull_advice, raise_if_extra_missing
 from nlgauge.io.store.hub import (
     TOKENIZER_HINT,
@@ -133,8 +141,7 @@ class ModelFiles:
         if not names:
             msg = f"model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}"
             raise ModelError(msg)
-        digests = sorted(file_digest(self.path / name) for name in names)
-        return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
+        return joined_digest(file_digest(self.path / name) for name in names)
 
     @cached_property
     def tokenizer_digest(self) -> str:

@@ -143,8 +143,8 @@ class Baseline:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
             msg = (
-                f"baseline file {str(path)!r} does not exist; build one with "
-                f"'nlgauge build baseline --corpus SENTENCES -o {path}'"
+                f"option 'rescale' must be no, yes or a baseline file, and the file {str(path)!r} does not exist; "
+                "'nlgauge build baseline --corpus SENTENCES -o FILE' makes one"
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:

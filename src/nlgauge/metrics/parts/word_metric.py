@@ -11,11 +11,11 @@ import contextlib
 import hashlib
 import importlib.util
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.metric import TextMetric
@@ -24,6 +24,9 @@ from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import package_version, require
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts, language_code
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 #: Packages that sacrebleu's tokenizers use; scores depend on their versions.
 _TOKENIZER_PACKAGES = {
@@ -173,6 +176,9 @@ class WordMetric(TextMetric):
         if self.tokenize.partition("-")[0] == _MOSES:
             return fields
         return fields | {"sacrebleu": package_version("sacrebleu", "lexical")}
+
+    def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
+        return {self.main: statistics.whole}
 
     def split(self) -> Callable[[str], Words]:
         """The function from a text to its words."""

@@ -217,7 +217,7 @@ def token_vectors(
     cut = 0
     for start in range(0, len(texts), _PORTION):
         tokens = encoder.tokenizer.encode(list(texts[start : start + _PORTION]))
-        cut += sum(one.cut > 0 for one in tokens)
+        cut += sum(token.cut > 0 for token in tokens)
         for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
             if not text.tokens.empty:
                 yield text.layers[layer][~text.tokens.is_special]

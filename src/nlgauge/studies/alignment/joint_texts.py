@@ -227,8 +227,8 @@ def batches_of_epoch(lengths: Sequence[int], *, batch: int, seed: int, epoch: in
     for start in range(0, len(order), batch * _SORTED_TOGETHER):
         block = order[start : start + batch * _SORTED_TOGETHER]
         block = block[np.argsort(sizes[block], kind="stable")]
-        parts += [block[at : at + batch] for at in range(0, len(block), batch)]
-    return [parts[at] for at in chance.permutation(len(parts))]
+        parts += [block[index : index + batch] for index in range(0, len(block), batch)]
+    return [parts[index] for index in chance.permutation(len(parts))]
 
 
 def pairs_digest(pairs: Sequence[LinkedPair]) -> str:
@@ -261,10 +261,10 @@ class JointFolder:
         if (path / "config.json").exists() and not (path / REPORT).exists():
             msg = f"{str(path)!r} contains another model; choose another output folder"
             raise InputError(msg)
-        there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            what = "is not a folder" if not there.is_dir() else "is read-only for you"
-            msg = f"cannot write to the folder {str(path)!r}: {str(there)!r} {what}"
+        existing = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+            what = "is not a folder" if not existing.is_dir() else "is read-only for you"
+            msg = f"cannot write to the folder {str(path)!r}: {str(existing)!r} {what}"
             raise InputError(msg)
 
     def open(self) -> None:
@@ -281,8 +281,8 @@ class JointFolder:
 
     def latest(self) -> Path | None:
         """Find the checkpoint with the most steps."""
-        whole = [one for one in self._checkpoints.iterdir() if re.fullmatch(r"step-\d{7,}", one.name)]
-        return max(whole, key=lambda one: int(one.name.removeprefix("step-")), default=None)
+        complete = [path for path in self._checkpoints.iterdir() if re.fullmatch(r"step-\d{7,}", path.name)]
+        return max(complete, key=lambda path: int(path.name.removeprefix("step-")), default=None)
 
     def save_checkpoint(self, torch: Any, transformers: Any, network: Any, state: dict[str, Any], step: int) -> None:
         """Save the state that the next step depends on."""
@@ -301,11 +301,11 @@ class JointFolder:
         """Read the state of a checkpoint with the same texts and options."""
         try:
             state: dict[str, Any] = torch.load(checkpoint / _STATE, weights_only=True)
-            found = str(state["inputs"])
+            saved = str(state["inputs"])
         except Exception as error:  # pickle and zipfile raise many classes for other kinds of files
             msg = f"cannot read checkpoint {str(checkpoint)!r}: {error!r}; remove it, or choose another folder"
             raise InputError(msg) from error
-        if found != inputs:
+        if saved != inputs:
             msg = (
                 f"{str(self.path)!r} has a checkpoint of a training with another model, other texts or options; "
                 "choose another folder, or remove it"

@@ -75,8 +75,8 @@ class Nearness(NamedTuple):
     @classmethod
     def sum(cls, parts: Iterable[Nearness]) -> Nearness:
         """Sum all parts."""
-        linked, unlinked, found, links, others = map(sum, zip(*parts, strict=True))
-        return cls(linked, unlinked, found, links, others)
+        linked, unlinked, nearest, links, others = map(sum, zip(*parts, strict=True))
+        return cls(linked, unlinked, nearest, links, others)
 
 
 class Batch(NamedTuple):
@@ -156,8 +156,8 @@ def _of_pair(x: NDArray[np.float32], y: NDArray[np.float32], links: NDArray[np.i
     apart = ~together[links[:, 0]]  # linked words only: others may have translations without a link
     linked = float(cosine[links[:, 0], links[:, 1]].sum())
     unlinked = float(cosine[links[:, 0]][apart].sum())
-    found = int(together[links[:, 0], cosine[links[:, 0]].argmax(axis=1)].sum())
-    return Nearness(linked, unlinked, found, len(links), int(apart.sum()))
+    nearest = int(together[links[:, 0], cosine[links[:, 0]].argmax(axis=1)].sum())
+    return Nearness(linked, unlinked, nearest, len(links), int(apart.sum()))
 
 
 #: Maximum number of held-out pairs (a tenth of all) for the training curve.

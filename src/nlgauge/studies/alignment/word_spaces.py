@@ -224,14 +224,14 @@ def _words(
     *,
     by_blanks: bool,
 ) -> list[NDArray[np.float32]] | None:
-    found = []
+    spaces = []
     for side, text, vectors in zip(sides, texts, encoded, strict=True):
         tokens = vectors.tokens
         numbers = white_space_words(side.encoder.tokenizer, text, tokens) if by_blanks else tokens.words
         if numbers is None:
             return None
-        found.append(word_vectors(vectors, layer=side.layer, words=numbers))
-    return found
+        spaces.append(word_vectors(vectors, layer=side.layer, words=numbers))
+    return spaces
 
 
 def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
@@ -266,11 +266,11 @@ def parse_links(line: str, *, where: str) -> Links:
     """
     links = []
     for field in line.split():
-        found = _LINK.fullmatch(field)
-        if found is None:
+        match = _LINK.fullmatch(field)
+        if match is None:
             msg = f"{where}: expected links such as 0-0 1-2, got {field!r}"
             raise FileFormatError(msg)
-        links.append((int(found[1]), int(found[2])))
+        links.append((int(match[1]), int(match[2])))
     return tuple(links)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from nlgauge._version import __version__
@@ -45,7 +45,11 @@ class CompareSettings(OptionSet):
 
     called: ClassVar[str] = "settings of a comparison"
 
-    test: TestName = option("bootstrap", Choice(*TESTS), help="test that decides whether two systems differ")
+    test: TestName = option(
+        "bootstrap",
+        Choice(*TESTS),
+        help="test that decides whether two systems differ",
+    )
     tests_shown: tuple[TestName, ...] = option(
         ("bootstrap", "t", "wilcoxon", "sign"),
         Many(Choice(*TESTS)),
@@ -181,10 +185,28 @@ class PairRow:
     """System that the test's statistic favours, significant or not; None for neither."""
     opposed: bool = False
     """Whether the test is significant in favour of the system with the worse score; then there is no verdict."""
+    median_difference: float | None = None
+    """Median of the first minus median of the second over instances, above 0 if the first is better."""
+    paired_median: float | None = None
+    """Median of the paired differences, which is not the difference of the medians."""
+    probability: Mapping[str, float] = field(default_factory=dict)
+    """That the first beats the second: `pair` by the wins of the two alone, `BT`, `Elo`, `TrueSkill` by ratings."""
+
+    @property
+    def decisions(self) -> dict[str, str | None]:
+        """The system that mean (or corpus score), median and Bradley-Terry on the two prefer; None for neither."""
+        values = {"mean": self.difference, "median": self.median_difference or 0.0, "BT": self.wins - self.losses}
+        return {
+            name: self.first if value > 0 else self.second if value < 0 else None for name, value in values.items()
+        }
 
     def turned(self) -> PairRow:
         """The pair with its systems swapped."""
-        low, high, effect = (None if value is None else -value for value in (self.high, self.low, self.effect))
+        turned = ("effect", "median_difference", "paired_median")
+        low, high, effect, median, paired = (
+            None if value is None else -value
+            for value in (self.high, self.low, *(getattr(self, name) for name in turned))
+        )
         return replace(
             self,
             first=self.second,
@@ -195,6 +217,9 @@ class PairRow:
             effect=effect,
             wins=self.losses,
             losses=self.wins,
+            median_difference=median,
+            paired_median=paired,
+            probability={name: 1 - value for name, value in self.probability.items()},
         )
 
 
@@ -308,7 +333,7 @@ class SystemComparison(Result, HasPaperTable):
     """Systems compared by one or several metrics."""
 
     format = "nlgauge-comparison-1"
-    further = ("pairs", "wins", "disagreements")
+    further: ClassVar[tuple[str, ...]] = ("pairs", "wins", "disagreements")
 
     metrics: tuple[MetricComparison, ...]
     disagreements: tuple[RankingDisagreement, ...]
@@ -430,6 +455,13 @@ class ScoredComparison(Result, HasPaperTable):
     def figure(self) -> Any:
         """That of the comparison."""
         return self.comparison.figure()
+
+    def pair_figure(self, pairs: Sequence[tuple[str, str]] | None = None) -> Any:
+        """Histograms and sorted paired differences of pairs of systems; of many pairs those with the best system."""
+        from nlgauge.studies.compare.paired_differences import draw_pairs
+        from nlgauge.studies.compare.system_scores import system_scores
+
+        return draw_pairs(self.comparison, system_scores(self.scores), pairs)
 
 
 #: Inches for a system, and for the margins of a panel.

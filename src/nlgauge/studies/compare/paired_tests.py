@@ -39,7 +39,7 @@ from nlgauge.stats.resampling import (
     t_reach,
 )
 from nlgauge.studies.compare.comparison import CompareSettings, PairRow
-from nlgauge.studies.compare.rankings import outcomes, pair_columns
+from nlgauge.studies.compare.rankings import median_scores, outcomes, pair_columns
 from nlgauge.studies.compare.strengths import newman
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 
@@ -270,6 +270,7 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
         needed = detectable_errors(strictest_alpha(settings, rows.size), sample.units)
         detectable = np.where(errors > 0, needed * errors, np.nan)
     wins, losses = by_instance["wins"], by_instance["losses"]
+    medians = median_scores(table.oriented)
     pairs = []
     for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
         favoured = table.systems[i if side[index] > 0 else j] if side[index] else None
@@ -292,6 +293,8 @@ def pair_rows(sample: Sample, draws: Matrix | None, settings: CompareSettings) -
                 detectable=_number(detectable, index),
                 favoured=favoured if p else None,
                 opposed=bool(opposed[index]),
+                median_difference=float(medians[i] - medians[j]),
+                paired_median=float(by_instance["paired_median"][index]),
             )
         )
     return pairs
@@ -311,18 +314,20 @@ def _test_instances(
 ) -> dict[str, NDArray[Any]]:
     """Effects, tests and standard errors of some pairs, from the scores of instances.
 
-    Effects, wins, losses, `errors` (standard errors of the mean differences), p values by test, and `side`: of the
-    statistic of the test that decides, 1 for the first system, -1 for the second, unless that is the difference of
-    the scores itself.
+    Effects, wins, losses, medians of the differences, `errors` (standard errors of the mean differences), p values by
+    test, and `side`: of the statistic of the test that decides, 1 for the first system, -1 for the second, unless
+    that is the difference of the scores itself.
     """
     values, documents = sample.table.oriented, sample.table.documents
     first, second = pair_columns(values, i), pair_columns(values, j)
     signs = outcomes(first, second, tolerance=settings.tie_tolerance)
     differences = np.where(signs == 0, 0.0, first - second)
-    wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
+    counted = {"wins": (signs > 0).sum(axis=0), "losses": (signs < 0).sum(axis=0)}
+    wins, losses = counted.values()
+    counted["paired_median"] = np.median(differences, axis=0)
     if sample.units < 2:
         nothing = np.full(i.size, np.nan)
-        return {"effect": nothing, "wins": wins, "losses": losses, "errors": nothing}
+        return counted | {"effect": nothing, "errors": nothing}
     sums = sum_by_unit(differences, documents)
     means, deviations = t_statistics(differences, np.ones(len(differences)))
     deviations *= np.sqrt(len(differences))
@@ -339,7 +344,7 @@ def _test_instances(
         "sign-ties-in": lambda: (sign_test(won, other, ties), side_with_ties),
         "mood": lambda: mood(first, second),
     }
-    results = {"effect": effect, "wins": wins, "losses": losses, "errors": errors}
+    results = counted | {"effect": effect, "errors": errors}
     for name in settings.tests:
         if name in tests:
             results[name], side = tests[name]()

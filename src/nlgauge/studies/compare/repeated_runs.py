@@ -1,7 +1,8 @@
 """Comparison of systems over several runs each, such as training seeds.
 
 The score of one run is a draw. Reimers and Gurevych (2017) show that the seed alone can reverse a comparison; so the
-runs of either system are compared as distributions, next to what was spent on them.
+runs of either system are compared as distributions, next to what was spent on them. `best_of` names a cost of a run
+and adds a comparison at equal budget (`expected_best.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +26,10 @@ from nlgauge.stats.numeric import SAME, check_level, check_resampling, vector
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
 from nlgauge.studies.compare.comparison import ComparedSystems, CompareSettings
+from nlgauge.studies.compare.expected_best import LEAST_RUNS, RUNS, EqualBudget, compare_budgets, draw_budgets
 from nlgauge.studies.compare.system_scores import Matrix, SystemScores
 from nlgauge.studies.compare.systems import own_idf_notes
 from nlgauge.studies.compare.tables import DIFFERENCE, FOR_PROGRAMS, INTERVAL, budget_names, join_tables, row_table
-
-#: Fewer runs have no interval, and show nothing significant.
-_LEAST_RUNS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,9 @@ class RunComparison(ComparedSystems[RunPair], Result):
     """Systems compared over several runs each."""
 
     format = "nlgauge-runs-1"
-    further = ("pairs",)
+    further = ("pairs", "budgets")
     computed = ("signature",)
+    optional = ("equal_budget", "best_of")
 
     metric: str
     higher_is_better: bool
@@ -106,21 +107,44 @@ class RunComparison(ComparedSystems[RunPair], Result):
     level: float
     permutations: int
     seed: int
+    best_of: str | None = None
+    """Budget of the comparison at equal budget: `runs`, or what a run costs."""
+    equal_budget: EqualBudget | None = None
 
     @property
     def signature(self) -> str:
         """How runs were compared."""
+        budget = "" if self.best_of is None else f"|best_of:{self.best_of}"
         return (
             f"compare-runs|test:permutation|correction:holm|alpha:{self.alpha:g}|level:{self.level:g}"
-            f"|permutations:{self.permutations}|seed:{self.seed}"
+            f"|permutations:{self.permutations}|seed:{self.seed}{budget}"
         )
 
     def tables(self, form: str = "text") -> list[Table]:
-        """Systems over their runs, and pairs of systems; for programs one of the two."""
+        """Systems over their runs, pairs of systems, and systems at equal budget; for programs one of them."""
         if form in FOR_PROGRAMS:
-            table = self.pairs_table(complete=True) if form == "pairs" else self.table()
-            return [join_tables([(self.metric, table)])]
-        return [self.table(), *([self.pairs_table()] if self.pairs else [])]
+            tables = {"pairs": lambda: self.pairs_table(complete=True), "budgets": self.budget_table}
+            return [join_tables([(self.metric, tables.get(form, self.table)())])]
+        tables_for_people = [self.table(), *([self.pairs_table()] if self.pairs else [])]
+        return tables_for_people if self.equal_budget is None else [*tables_for_people, self.budget_table()]
+
+    def figure(self) -> Any:
+        """Expected score of the best run against the budget; only with `best_of`."""
+        return draw_run_budgets([self])
+
+    def budget_table(self) -> Table:
+        """Expected score of the best run of each system, at budgets that all systems can spend."""
+        if self.equal_budget is None:
+            msg = "runs were not compared at equal budget; use best_of, such as best_of='runs'"
+            raise InputError(msg)
+        columns = {"budget": "budget", "system": "system", "runs": "runs", "expected best": "expected"}
+        columns |= {"low": "low", "high": "high", "P(best)": "probability"}
+        notes = [
+            "expected best: expected score of the best of so many runs (Dodge et al. 2019)",
+            f"low, high: {100 * self.level:.10g} % bootstrap interval over runs; P(best): share of resamples",
+        ]
+        caption = f"{self.metric}, at equal budget ({self.best_of})"
+        return row_table(self.equal_budget.rows, columns, caption, notes)
 
     def table(self) -> Table:
         """Systems over their runs, best mean first, with what was spent on them."""
@@ -152,8 +176,11 @@ def compare_runs(
     level: float = 0.95,
     permutations: int = 10_000,
     seed: int = 12345,
+    best_of: str | None = None,
 ) -> RunComparison:
     """Compare systems over their runs. A run is a score, or a row of scores of instances.
+
+    `best_of` adds a comparison at equal budget: `"runs"`, or the key of `budget` that has the cost of one run.
 
     >>> comparison = compare_runs({"a": [0.71, 0.73, 0.72, 0.74, 0.70], "b": [0.61, 0.66, 0.63, 0.62, 0.65]})
     >>> comparison.pairs[0].better, round(comparison.pairs[0].p_value, 4)
@@ -192,14 +219,44 @@ def compare_runs(
         level,
         permutations,
         seed,
+        best_of,
+        None if best_of is None else _equal_budget(ordered, best_of, sign, level, permutations, seed),
     )
+
+
+def _equal_budget(
+    systems: Sequence[SystemRuns], best_of: str, sign: int, level: float, resamples: int, seed: int
+) -> EqualBudget:
+    costs = {}
+    for runs in systems:
+        cost = 1.0 if best_of == RUNS else runs.budget.get(best_of)
+        try:
+            costs[runs.system] = float("" if cost is None else cost)
+        except ValueError:
+            what = "is missing" if cost is None else f"is {cost!r}, not a number"
+            known = ", ".join((RUNS, *budget_names(runs.budget for runs in systems)))
+            msg = f"the cost {best_of!r} of a run of {runs.system!r} {what}; possible budgets: {known}"
+            raise InputError(msg) from None
+    scores = {runs.system: runs.scores for runs in systems}
+    return compare_budgets(scores, costs, higher_is_better=sign > 0, level=level, resamples=resamples, seed=seed)
+
+
+def draw_run_budgets(comparisons: Sequence[RunComparison]) -> Any:
+    """Figure of comparisons at equal budget, a panel per metric."""
+    results = {compared.metric: compared.equal_budget for compared in comparisons}
+    drawn = {metric: result for metric, result in results.items() if result is not None}
+    if not drawn:
+        msg = "a figure of runs shows them at equal budget; use best_of, such as best_of='runs'"
+        raise InputError(msg)
+    first = comparisons[0]
+    return draw_budgets(drawn, unit=str(first.best_of), level=first.level)
 
 
 def _row(runs: SystemRuns, level: float, seed: int) -> RunRow:
     scores, interval = runs.scores, None
     mean, n = float(scores.mean()), scores.size
     deviation = float(scores.std(ddof=1)) if n > 1 else None
-    if deviation is not None and n >= _LEAST_RUNS:
+    if deviation is not None and n >= LEAST_RUNS:
         reach = _quantile(level, n - 1) * deviation / math.sqrt(n)
         interval = Interval(mean, mean - reach, mean + reach, level, 0, seed)
     lowest, median, highest = float(scores.min()), float(np.median(scores)), float(scores.max())
@@ -217,7 +274,7 @@ def _pair(
 ) -> RunPair:
     a, b = sign * first.scores, sign * second.scores
     difference, reach = float(a.mean() - b.mean()), None
-    if min(a.size, b.size) >= _LEAST_RUNS:
+    if min(a.size, b.size) >= LEAST_RUNS:
         # Welch's interval.
         error_a, error_b = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
         error = error_a + error_b
@@ -249,9 +306,9 @@ def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> flo
 
 def _notes(systems: Sequence[SystemRuns]) -> list[str]:
     notes = []
-    few = [runs.system for runs in systems if runs.scores.size < _LEAST_RUNS]
+    few = [runs.system for runs in systems if runs.scores.size < LEAST_RUNS]
     if few:
-        notes.append(f"{', '.join(few)}: fewer than {_LEAST_RUNS} runs, so no interval and no significance")
+        notes.append(f"{', '.join(few)}: fewer than {LEAST_RUNS} runs, so no interval and no significance")
     for name in budget_names(runs.budget for runs in systems):
         values = {runs.system: runs.budget.get(name) for runs in systems}
         if len(set(map(str, values.values()))) > 1:
@@ -266,11 +323,12 @@ def compare_run_tables(
     *,
     budgets: Budgets | None = None,
     settings: CompareSettings | None = None,
+    best_of: str | None = None,
 ) -> list[RunComparison]:
     """Compare systems over their runs, once per metric.
 
-    `systems` has the system of each column. The score of a run is that of all its output: for BLEU and chrF the
-    score of the corpus, for other metrics the mean.
+    `systems` has the system of each column, `best_of` the budget for a comparison at equal budget. A run has the
+    score of all its output: for BLEU and chrF that of the corpus, for other metrics the mean.
     """
     settings = settings or CompareSettings()
     comparisons: list[RunComparison] = []
@@ -289,6 +347,7 @@ def compare_run_tables(
             level=settings.level,
             permutations=settings.permutations,
             seed=settings.seed,
+            best_of=best_of,
         )
         comparisons.append(replace(compared, notes=(*compared.notes, *own_idf_notes(table.signature))))
     return comparisons

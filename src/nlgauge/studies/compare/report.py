@@ -8,14 +8,14 @@ fails alone also fails with others. More metrics never make a gate more lenient.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.table import Cell, Paragraphs, Table
 from nlgauge.studies.compare.comparison import CompareSettings, MetricComparison, PairRow, SystemComparison
 from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
-from nlgauge.studies.compare.repeated_runs import Budgets, RunComparison
+from nlgauge.studies.compare.repeated_runs import Budgets, RunComparison, draw_run_budgets
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, comparison_tables, row_table
 from nlgauge.studies.compare.verdicts import VerdictComparison
 
@@ -242,6 +242,7 @@ class ComparisonReport(SystemComparison):
     """A comparison with gate, budgets, verdicts and runs; `metrics` is empty with only verdicts or runs."""
 
     format = "nlgauge-comparison-report-1"
+    further = (*SystemComparison.further, "budgets")
 
     gate: GateResult | None = None
     budgets: Budgets = field(default_factory=dict)
@@ -269,6 +270,10 @@ class ComparisonReport(SystemComparison):
                 self, form, all_tables=all_tables, decimals=decimals, budgets=self.budgets, further=tables
             )
         return tables if self.gate is None else [self.gate.paragraph(), *tables]
+
+    def figure(self) -> Any:
+        """The ranking; of runs their expected best score at equal budget."""
+        return draw_run_budgets(self.runs) if self.runs and not self.metrics else super().figure()
 
     def further_tables(self) -> list[Table]:
         """Further tables of an HTML report: verdicts of judges, and budgets."""

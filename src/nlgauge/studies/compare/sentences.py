@@ -112,6 +112,8 @@ def _verdict_of_two(
         better = [SystemName(pair.better), " is significantly better than ", SystemName(worse)]
         return [*better, " (", metric, f"){numbers}."]
     systems = names([pair.first, pair.second])
+    if pair.p_adjusted is None:
+        return ["The difference between ", *systems, " (", metric, f") was not tested{numbers}."]
     sentence = ["No significant difference between ", *systems, " (", metric, f"){numbers}."]
     if pair.detectable:  # 0 between copies of a system, which never differ
         size = format_number(pair.detectable, decimals)

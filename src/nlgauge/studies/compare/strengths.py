@@ -222,6 +222,9 @@ _Game: TypeAlias = tuple[int, int, int]
 #: Games held as Python numbers at once.
 _BLOCK = 100_000
 
+#: Deviation of a performance around the skill, in TrueSkill.
+BETA = 25 / 6
+
 
 def elo(
     matrix: ArrayLike,
@@ -262,7 +265,7 @@ def trueskill(
     tolerance: float = 1e-9,
     mu: float = 25.0,
     sigma: float = 25 / 3,
-    beta: float = 25 / 6,
+    beta: float = BETA,
     tau: float = 25 / 300,
     draw_probability: float = 0.1,
     shuffles: int = 0,
@@ -278,6 +281,31 @@ def trueskill(
     >>> trueskill([[1.0, 0.0]]).round(3).tolist()
     [29.396, 20.604]
     """
+    played = {"mu": mu, "sigma": sigma, "beta": beta, "tau": tau, "draw_probability": draw_probability}
+    return skills(matrix, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed, **played).means
+
+
+class Skills(NamedTuple):
+    """Skills of systems by TrueSkill, each a normal distribution."""
+
+    means: Matrix
+    deviations: Matrix
+
+
+def skills(
+    matrix: ArrayLike,
+    *,
+    ties: TiePolicy = "half",
+    tolerance: float = 1e-9,
+    mu: float = 25.0,
+    sigma: float = 25 / 3,
+    beta: float = BETA,
+    tau: float = 25 / 300,
+    draw_probability: float = 0.1,
+    shuffles: int = 0,
+    seed: int = 12345,
+) -> Skills:
+    """Means and standard deviations of skills, as `trueskill` computes them."""
     margin = NormalDist().inv_cdf((draw_probability + 1) / 2) * math.sqrt(2) * beta
 
     def play(games: Iterator[_Game], k: int) -> Matrix:
@@ -291,9 +319,43 @@ def trueskill(
             means[loser] -= theirs / c * shift
             variances[winner] = ours * (1 - ours / c**2 * shrink)
             variances[loser] = theirs * (1 - theirs / c**2 * shrink)
-        return np.array(means)
+        return np.array([means, np.sqrt(variances)])
 
-    return _rated(matrix, play, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed)
+    return Skills(*_rated(matrix, play, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed))
+
+
+def bt_probabilities(strengths: ArrayLike) -> Matrix:
+    """P(row beats column) under Bradley-Terry: s_i / (s_i + s_j); a half where both strengths are 0.
+
+    >>> bt_probabilities([0.75, 0.25]).tolist()
+    [[0.5, 0.75], [0.25, 0.5]]
+    """
+    values = numbers(strengths, "strengths")
+    sums = values[:, None] + values[None, :]
+    shares: Matrix = np.full(sums.shape, 0.5)
+    return np.divide(np.broadcast_to(values[:, None], sums.shape), sums, out=shares, where=sums > 0)
+
+
+def elo_probabilities(ratings: ArrayLike) -> Matrix:
+    """P(row beats column) under Elo: 1 / (1 + 10^((r_j - r_i) / 400)).
+
+    >>> elo_probabilities([1600.0, 1200.0]).round(4).tolist()
+    [[0.5, 0.9091], [0.0909, 0.5]]
+    """
+    values = numbers(ratings, "ratings")
+    return np.asarray(1 / (1 + 10 ** ((values[None, :] - values[:, None]) / 400)))
+
+
+def trueskill_probabilities(skills: Skills, *, beta: float = BETA) -> Matrix:
+    """P(row's performance is above the column's): Phi((m_i - m_j) / sqrt(2 beta^2 + d_i^2 + d_j^2)).
+
+    Draws are left out, so that the probabilities of both directions sum to 1.
+    """
+    from scipy.special import ndtr
+
+    means, variances = skills.means, skills.deviations**2
+    spread = np.sqrt(2 * beta**2 + variances[:, None] + variances[None, :])
+    return np.asarray(ndtr((means[:, None] - means[None, :]) / spread), dtype=np.float64)
 
 
 def _update(t: float, margin: float, *, drawn: bool) -> tuple[float, float]:

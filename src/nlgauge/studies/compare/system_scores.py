@@ -360,8 +360,8 @@ def match_system(name: str, imported: ImportedScores) -> str:
             msg = f"{imported.file}: {matches[0]!r} and {matches[1]!r} could both be the system {name!r}"
             raise InputError(msg)
     msg = (
-        f"{imported.file} has no scores of system {name!r} under {imported.metric}; it has "
-        f"{', '.join(map(repr, imported.systems))}"
+        f"{imported.file} has no scores of system {name!r} for the metric {imported.metric!r}, only of "
+        f"{', '.join(map(repr, imported.systems))}; a file without a column 'system' has one column per system"
     )
     raise InputError(msg)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,15 @@ from nlgauge.studies.compare.rankings import (
     round_ties,
     wins_with_ties,
 )
-from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
+from nlgauge.studies.compare.strengths import (
+    BradleyTerry,
+    bradley_terry,
+    bt_probabilities,
+    elo,
+    elo_probabilities,
+    skills,
+    trueskill_probabilities,
+)
 from nlgauge.studies.compare.system_scores import Matrix, Scores, SystemScores, score_tables
 
 if TYPE_CHECKING:
@@ -129,14 +137,15 @@ def own_idf_notes(signature: str) -> list[str]:
 
 
 def _size(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
-    unit = "documents" if metric.documents is not None else "instances"
+    unit = f"{'document' if metric.documents is not None else 'segment'}{'s' * (sample.units != 1)}"
     sentences = []
     if sample.units < LEAST_UNITS:
-        sentences.append(f"{sample.units} {unit}: no intervals, and no difference is called significant")
-    elif sample.units < LEAST_FOR_A_VERDICT:
         sentences.append(
-            f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
+            f"{sample.units} {unit}: too few for intervals, which need {LEAST_UNITS}, and for a verdict, which needs "
+            f"{LEAST_FOR_A_VERDICT}"
         )
+    elif sample.units < LEAST_FOR_A_VERDICT:
+        sentences.append(f"{sample.units} {unit}: too few for a verdict, which needs {LEAST_FOR_A_VERDICT}")
     drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
     enough = sample.units >= LEAST_FOR_A_VERDICT
     least = smallest_p(settings, units=sample.units, differing=metric.n) if drawn and enough else 0.0
@@ -319,8 +328,10 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
     # Of equal values the earlier column comes first.
     ranking = round_ties(values[settings.ranking])
     order = np.argsort(-ranking, kind="stable")
-    pairs = _in_order(pair_rows(sample, draws, settings), [table.systems[i] for i in order])
-    systems = _system_rows(sample, draws, wins, strengths, settings)
+    ratings = _rate(table, wins, strengths, settings)
+    rows = _with_probabilities(pair_rows(sample, draws, settings), ratings.probabilities)
+    pairs = _in_order(rows, [table.systems[i] for i in order])
+    systems = _system_rows(sample, draws, wins, strengths, settings, ratings)
     ranked = _ranked([systems[i] for i in order], ranking[order], pairs)
     condorcet = condorcet_winner(wins.strict)
     metric = MetricComparison(
@@ -342,8 +353,35 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
     return replace(metric, notes=(*warnings, *notes(metric, sample, settings)), warning_count=len(warnings))
 
 
+class _Ratings(NamedTuple):
+    """Elo and TrueSkill where they are asked for, and the probability that a system beats another under each."""
+
+    elo: Matrix | None
+    trueskill: Matrix | None
+    probabilities: dict[str, Matrix]
+
+
+def _rate(table: SystemScores, wins: Wins, strengths: BradleyTerry, settings: CompareSettings) -> _Ratings:
+    counted = wins_with_ties(wins, settings.ties)
+    games = counted + counted.T
+    alone = np.divide(counted, games, out=np.full(games.shape, 0.5), where=games > 0)
+    probabilities = {"pair": alone, "BT": bt_probabilities(strengths.strengths)}
+    if not settings.ratings:
+        return _Ratings(None, None, probabilities)
+    options: dict[str, Any] = {"ties": settings.ties, "tolerance": settings.tie_tolerance}
+    options |= {"shuffles": settings.shuffles, "seed": settings.seed}
+    ratings, levels = elo(table.oriented, **options), skills(table.oriented, **options)
+    probabilities |= {"Elo": elo_probabilities(ratings), "TrueSkill": trueskill_probabilities(levels)}
+    return _Ratings(ratings, levels.means, probabilities)
+
+
 def _system_rows(
-    sample: Sample, draws: Matrix | None, wins: Wins, strengths: BradleyTerry, settings: CompareSettings
+    sample: Sample,
+    draws: Matrix | None,
+    wins: Wins,
+    strengths: BradleyTerry,
+    settings: CompareSettings,
+    ratings: _Ratings,
 ) -> list[SystemRow]:
     """Rows in the order of the table's columns, without ranks and clusters."""
     table = sample.table
@@ -353,11 +391,6 @@ def _system_rows(
         resampled = strength_draws(table, settings)
         clustered = table.documents is not None
         bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
-    elos = skills = None
-    if settings.ratings:
-        games: dict[str, Any] = {"ties": settings.ties, "tolerance": settings.tie_tolerance}
-        games |= {"shuffles": settings.shuffles, "seed": settings.seed}
-        elos, skills = elo(table.oriented, **games), trueskill(table.oriented, **games)
     scores = orient(sample.observed, higher_is_better=table.higher_is_better)
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
     means, medians = mean_scores(table.values), median_scores(table.values)
@@ -370,8 +403,8 @@ def _system_rows(
             median=float(medians[i]),
             bradley_terry=float(strengths.strengths[i]),
             bt_interval=bt_intervals[i],
-            elo=None if elos is None else float(elos[i]),
-            trueskill=None if skills is None else float(skills[i]),
+            elo=None if ratings.elo is None else float(ratings.elo[i]),
+            trueskill=None if ratings.trueskill is None else float(ratings.trueskill[i]),
             rank=0,
             cluster=0,
             worse_than_best=False,
@@ -383,6 +416,16 @@ def _system_rows(
             outliers=outlier_share(table.values[:, i]),
         )
         for i, name in enumerate(table.systems)
+    ]
+
+
+def _with_probabilities(pairs: Iterable[PairRow], probabilities: Mapping[str, Matrix]) -> list[PairRow]:
+    """Pairs in the order of `itertools.combinations`, with P(first beats second) of each rating."""
+    rows = list(pairs)
+    count = len(next(iter(probabilities.values())))
+    return [
+        replace(row, probability={name: float(matrix[i, j]) for name, matrix in probabilities.items()})
+        for row, (i, j) in zip(rows, itertools.combinations(range(count), 2), strict=True)
     ]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlgauge.core.registry import table_decimals
 from nlgauge.core.short_signature import format_signature, shorten_text
+from nlgauge.errors import InputError
 from nlgauge.io.paper_table import MetricScores, PaperKeywords, PaperTable, code_span, paper_table
 from nlgauge.io.table import (
     Cell,
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
         CompareSettings,
         Diagnostics,
         MetricComparison,
+        PairRow,
         SystemComparison,
     )
     from nlgauge.studies.compare.repeated_runs import Budgets
 
 
 #: Formats and views that programs read.
-FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements")
+FOR_PROGRAMS = ("tsv", "csv", "pairs", "wins", "disagreements", "budgets")
 
 _AGREE = "all rankings agree: by score and by Bradley-Terry strength, under every metric"
 
@@ -52,6 +54,9 @@ _WIDEST_MATRIX = 16
 
 #: Pairs of systems that a table for people has at most; 21 systems have 210.
 _MOST_PAIRS = 200
+
+#: Pairs that a sentence names.
+_NAMED = 5
 
 
 class Details(Paragraphs):
@@ -89,6 +94,9 @@ def comparison_tables(
         return [join_tables((metric.metric, _win_rows(metric)) for metric in metrics)]
     if form == "disagreements":
         return [disagreement_table(comparison)]
+    if form == "budgets":
+        msg = "table 'budgets' is of systems over runs at equal budget, and these are scores of instances"
+        raise InputError(msg)
     if form in FOR_PROGRAMS:
         return [join_tables((metric.metric, ranking_table(metric, budgets, signed=True)) for metric in metrics)]
     tables: list[Table] = [Paragraphs(plain_verdicts(comparison))]
@@ -102,6 +110,8 @@ def comparison_tables(
             tables.append(pairs_table(metric, settings))
         if len(metric.systems) > 2:  # two are in the row of their pair
             tables.append(wins_table(metric))
+        if len(metric.systems) > 1:
+            tables.append(decisions_table(metric))
     agree = not any(row.share_of_pairs for row in rows)
     tables += [] if agree else [disagreement_table(comparison, all_rows=False)]
     agreement = [_AGREE] if rows and agree else []
@@ -325,11 +335,49 @@ def pairs_table(metric: MetricComparison, settings: CompareSettings, *, complete
     caption = f"{metric.metric}, pairs"
     if complete:
         columns |= {f"p {name}": f"p.{name}" for name in settings.tests if name != settings.test}
+        columns |= MEDIANS | probability_columns(metric.pairs)
         return row_table(metric.pairs, columns | {"better": "better"}, caption)
     notes = []
     if len(metric.pairs) > _MOST_PAIRS:
         notes.append(f"{_MOST_PAIRS} of {len(metric.pairs)} pairs; all of them: --format tsv --table pairs, or json")
     return row_table(metric.pairs[:_MOST_PAIRS], columns, caption, notes, marked=True)
+
+
+#: Columns of medians of a pair, and those of all three ways to decide.
+MEDIANS = {"of medians": "median_difference", "paired median": "paired_median"}
+_DECIDING = {"first": "first", "second": "second", "of scores": "difference"} | MEDIANS
+
+
+def probability_columns(pairs: Sequence[PairRow]) -> dict[str, str]:
+    """Columns of the probability that the first of a pair beats the second, by rating."""
+    return {f"P {name}": f"probability.{name}" for name in (pairs[0].probability if pairs else ())}
+
+
+def decisions_table(metric: MetricComparison) -> Table:
+    """What mean, median and Bradley-Terry say about each pair, and P(first beats second) under each rating."""
+    pairs = metric.pairs[:_MOST_PAIRS]
+    notes = [
+        "above 0, or P above .5: the first is better; paired median: median of the differences, of which "
+        "Bradley-Terry reads the sign",
+        "P pair: wins of the two alone; P BT, Elo, TrueSkill: by ratings of all systems (--ratings)",
+        *disagreeing_pairs(metric),
+    ]
+    caption = f"{metric.metric}, difference by score, median and pairs, and P(first beats second)"
+    return row_table(pairs, _DECIDING | probability_columns(pairs), caption, notes)
+
+
+def disagreeing_pairs(metric: MetricComparison) -> list[str]:
+    """The pairs of which mean, median and Bradley-Terry do not prefer the same system, in a sentence."""
+    rows = [row for row in metric.pairs if len(set(row.decisions.values())) > 1]
+    if not rows:
+        return []
+    shown = [f"{row.first} and {row.second} ({_decided(row)})" for row in rows[:_NAMED]]
+    more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+    return [f"mean, median and Bradley-Terry disagree on {'; '.join(shown + more)}"]
+
+
+def _decided(row: PairRow) -> str:
+    return ", ".join(f"{name}: {system or 'tie'}" for name, system in row.decisions.items())
 
 
 def wins_table(metric: MetricComparison) -> Table:
@@ -349,13 +397,15 @@ def wins_table(metric: MetricComparison) -> Table:
 def _win_rows(metric: MetricComparison) -> Table:
     """The win matrix as rows."""
     names = [row.system for row in metric.systems]
+    by_names = {(row.first, row.second): row for row in metric.pairs}
+    by_names |= {names[::-1]: row.turned() for names, row in by_names.items()}
     rows: list[list[Cell]] = [
-        [system, other, float(metric.win_matrix[i, j])]
+        [system, other, float(metric.win_matrix[i, j]), *by_names[system, other].probability.values()]
         for i, system in enumerate(names)
         for j, other in enumerate(names)
         if i != j
     ]
-    return Table(["system", "other", "share"], rows)
+    return Table(["system", "other", "share", *probability_columns(metric.pairs)], rows)
 
 
 def disagreement_table(comparison: SystemComparison, *, all_rows: bool = True) -> Table:

@@ -339,9 +339,12 @@ def _notes(
         if reversed_ > _SHAKY:
             notes.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
     if instances < LEAST_UNITS:
-        notes.append(f"{instances} instance{'s' * (instances != 1)}: no intervals, and no difference is significant")
+        notes.append(
+            f"{instances} instance{'s' * (instances != 1)}: too few for intervals, which need "
+            f"{LEAST_UNITS}, and for a verdict, which needs {LEAST_FOR_A_VERDICT}"
+        )
     elif instances < LEAST_FOR_A_VERDICT:
-        notes.append(f"{instances} instances: fewer than {LEAST_FOR_A_VERDICT}, so no difference is significant")
+        notes.append(f"{instances} instances: too few for a verdict, which needs {LEAST_FOR_A_VERDICT}")
     if LEAST_UNITS <= instances < FEW:
         notes.append(NARROW)
     if not connected:

@@ -35,6 +35,7 @@ from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import Prepared, PreparedMetric
 from nlgauge.errors import InputError, NlgaugeWarning
 from nlgauge.studies.explain.explanation import SIDES, Attribution, ExplainOptions, Link, Side, WordView
+from nlgauge.studies.explain.lime import lime_values
 from nlgauge.text.tokenizer import Tokens, is_punctuation
 from nlgauge.text.words import WordSpan, split_words
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -372,6 +373,13 @@ class MaskedText:
         scores = self.score(kept)
         values = tuple((scores[0] - scores[1:]).tolist())
         return Attribution("leave-one-out", self.component, self.options.side, values, 0.0, None)
+
+    def lime(self) -> tuple[Attribution, float]:
+        """Coefficients of a linear surrogate of the score, and its R2."""
+        options, count = self.options, len(self.words)
+        surrogate = lime_values(count, self.score, neighbours=options.neighbours, seed=options.seed)
+        values = tuple(surrogate.values.tolist())
+        return Attribution("lime", self.component, options.side, values, 0.0, None), surrogate.fit
 
     def shapley(self) -> Attribution:
         """Shapley values of the words, which sum to the score minus that of the empty text."""

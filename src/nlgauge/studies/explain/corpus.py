@@ -20,11 +20,12 @@ scores the later word counts as higher). Results are means over texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.core.annotation import AnnotatedTextMetric, check_annotator
 from nlgauge.core.corpus import References
@@ -61,7 +62,7 @@ class CorpusOptions(OptionSet):
 
     method: str = option(
         "linear",
-        Choice("linear", "leave-one-out", "shapley"),
+        Choice("linear", "leave-one-out", "shapley", "lime"),
         help="word contributions: summands of the score (linear), or the drop without the word",
     )
     side: Side = option(
@@ -158,7 +159,7 @@ def explain_corpus(
     chosen = CorpusOptions.take(rest)
     method, side = chosen.method, chosen.side
     tagger = load_annotator(chosen.annotator)
-    rest |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
+    rest |= _flags_of(method) | {"side": side}
     if tagger.language:
         of_recipe = {name: value for name, value in rest.items() if name not in ExplainOptions.options()}
         (recipe,), _, _ = resolve_call(single_metric(metric, function="explain_corpus"), of_recipe)
@@ -200,6 +201,11 @@ def explain_corpus(
         first.signature.recipe_part,
         chosen.level,
     )
+
+
+def _flags_of(method: str) -> dict[str, bool]:
+    """The options of an explanation that compute a method's contributions."""
+    return {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "lime": method == "lime"}
 
 
 class _TextParts(NamedTuple):
@@ -260,7 +266,15 @@ def _shares(texts: Sequence[Sequence[tuple[str, float]]], options: CorpusOptions
 
 
 #: Sources of error scores: the match of a word, or the gain of the score without it.
-METHODS = ("match", "leave-one-out", "shapley")
+METHODS = ("match", "leave-one-out", "shapley", "lime")
+
+
+#: Agreement of a text's error scores with its marked words, by name.
+ERROR_MEASURES: Mapping[str, Callable[[Sequence[float], Sequence[int]], float]] = {
+    "AUC": roc_auc,
+    "AP": average_precision,
+    "recall@K": recall_at_positives,
+}
 
 
 @dataclass(frozen=True)
@@ -316,21 +330,28 @@ def evaluate_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[flo
     >>> agreement.auc, agreement.ap, agreement.recall, agreement.texts, agreement.skipped
     (1.0, 1.0, 1.0, 1, 1)
     """
+    rows = measure_errors(gold, scores)
+    used = ~np.isnan(rows[:, 0]) if len(rows) else np.zeros(0, dtype=np.bool_)
+    if not used.any():
+        msg = f"none of the {len(gold)} texts has both errors and correct words"
+        raise InputError(msg)
+    auc, ap, recall = rows[used].mean(axis=0).tolist()
+    return ErrorAgreement(auc, ap, recall, int(used.sum()), int((~used).sum()))
+
+
+def measure_errors(gold: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """`ERROR_MEASURES` of each text; nan for texts whose words are all errors, or all correct."""
     if len(gold) != len(scores):
         msg = f"gold and scores must have the same number of texts, got {len(gold)} and {len(scores)}"
         raise InputError(msg)
-    rows: list[list[float]] = []
+    rows = np.full((len(gold), len(ERROR_MEASURES)), np.nan)
     for number, (labels, values) in enumerate(zip(gold, scores, strict=True)):
         if len(labels) != len(values):
             msg = f"text {number}: expected a score for each of {len(labels)} words, got {len(values)}"
             raise InputError(msg)
         if len(set(labels)) > 1:
-            rows.append([measure(values, labels) for measure in (roc_auc, average_precision, recall_at_positives)])
-    if not rows:
-        msg = f"none of the {len(gold)} texts has both errors and correct words"
-        raise InputError(msg)
-    auc, ap, recall = (float(values.mean()) for values in np.array(rows).T)
-    return ErrorAgreement(auc, ap, recall, len(rows), len(gold) - len(rows))
+            rows[number] = [measure(values, labels) for measure in ERROR_MEASURES.values()]
+    return rows
 
 
 def gold_words(table: JudgementTable, *, side: Side = "hypothesis", words: str = "blanks") -> list[list[int]]:
@@ -359,14 +380,14 @@ def word_errors(
 ) -> list[list[float]]:
     """Error scores of the words of each text, from the explanations of a metric.
 
-    `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out` and `shapley` are
-    the gain of the score without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
+    `match` is 1 - similarity to the best match, or the cost of moving the word; `leave-one-out`, `shapley` and `lime`
+    are the gain of the score without the word. `side=` and the other options are those of `nlgauge.explain_pair`.
     """
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
         raise InputError(msg)
     side = ExplainOptions.take(dict(options)).side
-    options |= {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out"}
+    options |= _flags_of(method)
     references = None if not all(table.references) else list(table.references)
     explanations = iter_explanations(table.hypothesis, references, metric, sources=table.source, **options)
     if method == "match":

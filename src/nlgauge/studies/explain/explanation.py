@@ -130,6 +130,7 @@ class ExplainOptions(OptionSet):
         unset="only for metrics that do not add up word scores, such as bleu",
     )
     leave_one_out: bool = option(False, Flag(), help="compute how much the score drops without each word")
+    lime: bool = option(False, Flag(), help="compute LIME: coefficients of a linear surrogate of the score")
     side: Side = option(
         "hypothesis",
         Choice("hypothesis", "reference"),
@@ -140,6 +141,9 @@ class ExplainOptions(OptionSet):
     )
     samples: int = option(
         25, Int(2), help="number of sampled word orders, for texts of more than ten words", hidden=True, limit=1000
+    )
+    neighbours: int = option(
+        500, Int(2), help="number of texts with random words left out, for LIME", hidden=True, limit=5000
     )
     seed: int = seed_option()
     beside: bool = option(False, Flag(), help="show the other alignment as well, greedy or transport")
@@ -195,8 +199,9 @@ class Link(NamedTuple):
 class Attribution(NamedTuple):
     """Contribution of each word of a text to a number."""
 
-    kind: Literal["linear", "shapley", "leave-one-out"]
-    """linear: its summand; shapley: its Shapley value; leave-one-out: the score drop without the word."""
+    kind: Literal["linear", "shapley", "leave-one-out", "lime"]
+    """linear: its summand; shapley: its Shapley value; leave-one-out: the score drop without the word; lime: its
+    coefficient in a linear surrogate of the score."""
     of: str
     """precision, recall, cost, or a component of the score."""
     side: Side
@@ -205,7 +210,7 @@ class Attribution(NamedTuple):
     rest: float
     """Contribution of special tokens, which are not words."""
     total: float | None
-    """Sum of all: the number itself, or score minus score of the empty text; None for leave-one-out."""
+    """Sum of all: the number itself, or score minus score of the empty text; None for leave-one-out and lime."""
     error: tuple[float, ...] | None = None
     """Standard error of each value, if it was sampled."""
 
@@ -294,8 +299,8 @@ class Explanation(Result):
     def error_scores(self, side: Side = "hypothesis") -> NDArray[np.float64]:
         """Error score of each word by its match: 1 - similarity, or cost; 0 for words that are not counted."""
         if self.alignment is None:
-            msg = f"{self.metric} does not align words of this pair; use method leave-one-out or shapley"
-            raise InputError(msg)
+            msg = f"{self.metric} does not align words of this pair; use method leave-one-out, shapley or lime"
+            raise NoAlignmentError(msg)
         return np.array([error_of(word) or 0.0 for word in self.words(side)])
 
     def word_matrix(self) -> NDArray[np.float64] | None:
@@ -380,6 +385,10 @@ class Explanations(Result, Sequence[Explanation]):
     def tables(self, form: str = "text") -> list[Table]:
         """The tables of all explanations."""
         return [table for explanation in self for table in explanation.tables(form)]
+
+
+class NoAlignmentError(InputError):
+    """A metric that does not align words was asked for the match of a word."""
 
 
 def error_of(match: Word | Link) -> float | None:

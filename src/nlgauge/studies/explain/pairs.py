@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -72,8 +73,9 @@ def explain_pair(
         metric: As in `nlgauge.score`; also a signature. Default: BERTScore.
         source: The source text, for metrics that compare with it.
         options: Those of `nlgauge.score`, and `words="words" | "blanks"`, `pieces="max" | "mean" | "first"`,
-            `shapley=True`, `leave_one_out=True`, `side="hypothesis" | "reference"`, `component=`, `samples=`,
-            `seed=`, `beside=True`; see `nlgauge.studies.explain.explanation.ExplainOptions`.
+            `shapley=True`, `leave_one_out=True`, `lime=True`, `side="hypothesis" | "reference"`, `component=`,
+            `samples=`, `neighbours=`, `seed=`, `beside=True`; see
+            `nlgauge.studies.explain.explanation.ExplainOptions`.
 
     >>> explanation = explain_pair("A cat sat.", "The cat sat.", metric="bertscore")
     >>> [word.text for word in explanation.hypothesis.words]
@@ -329,7 +331,7 @@ class _Explainer:
         )
 
     def _with_masking(self, explanation: Explanation, index: int) -> Explanation:
-        """Add leave-one-out values and Shapley values, if requested or if nothing else explains the score."""
+        """Add leave-one-out, LIME and Shapley values, if requested or if nothing else explains the score."""
         options, metric = self.options, self.metric
         empty = not (explanation.hypothesis.words and explanation.reference.words)
         wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
@@ -337,16 +339,22 @@ class _Explainer:
         if not (attributions or explanation.links or empty or _NOTHING_COUNTS in notes):
             effect = ", so there is nothing to show side by side" if options.beside else ""
             notes.append(f"{metric.name} does not align words{effect}")
-        if metric.whole_corpus and (wanted or options.leave_one_out):
+        asked = options.leave_one_out or options.lime
+        if metric.whole_corpus and (wanted or asked):
             reason = f"{metric.name} scales its parts over the whole corpus, so a pair has no separate score"
-            if options.shapley or options.leave_one_out:
+            if options.shapley or asked:
                 msg = f"{reason}; fix the range with bounds=FILE (nlgauge build bounds)"
                 raise RecipeError(msg)
             notes.append(f"{reason}: no alignment and no Shapley values")
-        elif wanted or options.leave_one_out:
+        elif wanted or asked:
             masked = MaskedText(self.prepared, options, index, getattr(explanation, options.side).text)
             if options.leave_one_out:
                 attributions.append(masked.leave_one_out())
+            if options.lime and masked.words:
+                attribution, fit = masked.lime()
+                attributions.append(attribution)
+                explained = "undefined, all texts score the same" if math.isnan(fit) else f"{fit:.3f}"
+                notes.append(f"LIME: R2 of the linear surrogate {explained}; {options.neighbours} texts")
             if wanted and options.shapley is None and len(masked.words) > MOST_WORDS:
                 notes.append(f"no Shapley values: the text has {len(masked.words)} words, more than {MOST_WORDS}")
             elif wanted:

@@ -131,6 +131,13 @@ def _name(explanation: Explanation, side: Side, link: Link) -> str:
     return "nothing" if ORIGIN in points[-1:] else "a special token"
 
 
+_METHODS = {
+    "shapley": "By Shapley values",
+    "leave-one-out": "Leaving out one word at a time",
+    "lime": "By LIME",
+}
+
+
 def _strongest_words(explanation: Explanation, part: Attribution) -> str:
     words = explanation.words(part.side)
     name = "the score" if part.of == "score" else part.of
@@ -142,7 +149,7 @@ def _strongest_words(explanation: Explanation, part: Attribution) -> str:
             names = _enumerate([f"'{words[number].text}' ({part.values[number]:+.3f})" for number in strongest])
             most = " most" if len(chosen) > _MOST_NAMED else ""
             texts.append(f"{names} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
-    method = {"shapley": "By Shapley values", "leave-one-out": "Leaving out one word at a time"}[part.kind]
+    method = _METHODS[part.kind]
     return f"{method}: {', and '.join(texts)}." if texts else ""
 
 
@@ -249,9 +256,9 @@ def _word_table(explanation: Explanation, side: Side) -> Table:
         columns.append((f"{'part of' if part.kind == 'linear' else part.kind} {part.of}", part.values))
         columns += [("+/-", part.error)] if part.error else []
     notes = [
-        f"{part.of}: the words sum to {sum(part.values):.4f}"
-        + (f", special tokens to {part.rest:.4f}" if part.rest else "")
-        + ("" if part.kind == "linear" else ", the score minus the score of an empty text")
+        f"{part.of}: the values of the words sum to {sum(part.values):.4f}"
+        + (f", those of special tokens to {part.rest:.4f}" if part.rest else "")
+        + ("" if part.kind == "linear" else ", which is the score minus the score of an empty text")
         for part in parts
         if part.total is not None
     ]

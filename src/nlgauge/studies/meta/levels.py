@@ -12,10 +12,11 @@ A mean over groups leaves out groups whose coefficient is undefined, and counts 
 
 Hybrid super-sampling (Zhang et al. 2020, BERTScore, section 4) makes many systems out of few. For every segment, a
 hybrid system takes the output of one real system drawn at random; its score is the mean over these outputs, for the
-metric and for human judgements. Correlations are then over thousands of systems instead of a dozen. If all systems
-are drawn equally often, as in the text of the paper, hybrids hardly differ from each other. If each hybrid mixes two
-systems in a random proportion (`mixed="two"`), they differ as much as real systems (D24). Model selection draws
-subsets of hybrids and looks up the metric's best hybrid in the human ranking:
+metric and for human judgements. For metrics such as BLEU, whose system scores are computed from sums of counts, it is
+computed from the sums over these outputs (`SummedCounts`). Correlations are then over thousands of systems instead of
+a dozen. If all systems are drawn equally often, as in the text of the paper, hybrids hardly differ from each other.
+If each hybrid mixes two systems in a random proportion (`mixed="two"`), they differ as much as real systems (D24).
+Model selection draws subsets of hybrids and looks up the metric's best hybrid in the human ranking:
 
     Hits@1  share of draws in which it is also the best by human score
     MRR     mean of 1 / its rank by human score
@@ -299,6 +300,15 @@ def _or_raise(result: LevelCorrelation, name: str, undefined: str) -> LevelCorre
 _CELLS = 2_000_000
 
 
+class SummedCounts(NamedTuple):
+    """Counts of outputs, for a metric whose system score is computed from their sums."""
+
+    counts: NDArray[np.float64]
+    """systems x segments x counts."""
+    score: Callable[[Matrix], Vector]
+    """The scores of rows of summed counts; higher is better."""
+
+
 class Hybrids(NamedTuple):
     """Human and metric scores of hybrid systems, higher is better."""
 
@@ -326,7 +336,7 @@ class HybridResult(NamedTuple):
 
 
 def make_hybrids(
-    scores: Mapping[str, ArrayLike],
+    scores: Mapping[str, ArrayLike | SummedCounts],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
@@ -343,7 +353,11 @@ def make_hybrids(
         raise RecipeError(msg)
     gold = human_scores(human)
     judged = ~np.isnan(gold)
-    tables = [gold] + [check_scores(values, judged, name) for name, values in scores.items()]
+    counted = {name: values for name, values in scores.items() if isinstance(values, SummedCounts)}
+    tables = [gold]
+    for name, values in scores.items():
+        columns = np.moveaxis(values.counts, 2, 0) if isinstance(values, SummedCounts) else [values]
+        tables += [check_scores(column, judged, name) for column in columns]
     if mixed == "two" and (gold.shape[0] < 2 or not judged.all()):
         unjudged = int((~judged).sum())
         msg = (
@@ -356,19 +370,26 @@ def make_hybrids(
     order = np.argsort(~judged, axis=0, kind="stable")[:, segments]
     packed = np.stack([np.take_along_axis(table[:, segments], order, axis=0) for table in tables])
     rng = np.random.default_rng(seed)
-    columns = np.arange(segments.size)
+    places = np.arange(segments.size)
     means = np.empty((len(tables), hybrids))
     for block in blocks(hybrids, segments.size, _CELLS):
         shape = (block.stop - block.start, segments.size)
         drawn = _of_two(rng, len(gold), shape) if mixed == "two" else rng.integers(0, choices[segments], size=shape)
-        flat = drawn * segments.size + columns
+        flat = drawn * segments.size + places
         for table, values in enumerate(packed):
             means[table, block] = values.ravel()[flat].mean(axis=1)
-    return Hybrids(tuple(scores), means[0], means[1:], segments.size, gold.shape[1] - segments.size)
+    metrics = np.empty((len(scores), hybrids))
+    first = 1
+    for row, name in enumerate(scores):
+        last = first + (counted[name].counts.shape[2] if name in counted else 1)
+        rows = means[first:last]
+        metrics[row] = counted[name].score(rows.T * segments.size) if name in counted else rows[0]
+        first = last
+    return Hybrids(tuple(scores), means[0], metrics, segments.size, gold.shape[1] - segments.size)
 
 
 def hybrid_results(
-    scores: Mapping[str, ArrayLike],
+    scores: Mapping[str, ArrayLike | SummedCounts],
     human: ArrayLike,
     *,
     hybrids: int = 10_000,

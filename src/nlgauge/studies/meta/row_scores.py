@@ -303,8 +303,8 @@ def _match_rows(table: JudgementTable, rows: Sequence[Row], roles: Mapping[str, 
     if "segment" not in roles:
         if len(rows) != len(table):
             msg = (
-                f"{file}: {len(rows)} rows, but {table.name} has {len(table)}; "
-                "give one row per output, or add a column 'segment'"
+                f"{file} has {len(rows)} rows, but {table.name} has {len(table)} judged outputs; give one row per "
+                "judged output in the order of the data set, or add a column 'segment'"
             )
             raise FileFormatError(msg)
         return range(len(rows))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,6 +35,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError
+from nlgauge.io.canvas import finish_figure, legend_entries, new_panels, series_styles
 from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.stats.correlation import Undefined
@@ -280,6 +282,35 @@ class LayerTuning(Result):
         note = f"{mark} best layer: {self.best} (model {self.model}, BERTScore F without idf, {self.agreement})"
         columns = ["layer", *self.layers[0].by_langpair, "average"]
         return [Table(columns, rows, f"{self.data}: agreement by layer", [note])]
+
+    def figure(self) -> Any:
+        """A line per language pair, and the average, by layer."""
+        pairs = self.layers[0].by_langpair
+        curves = {pair: [(row.layer, row.by_langpair[pair]) for row in self.layers] for pair in pairs}
+        if len(pairs) > 1:
+            curves["average"] = [(row.layer, row.average) for row in self.layers]
+        caption = f"BERTScore F without idf, model {self.model}. Dashed: the best layer, {self.best}."
+        title = f"{self.data}: agreement by layer"
+        return draw_layers(curves, axis=self.agreement, title=title, caption=caption, best=self.best)
+
+
+def draw_layers(
+    curves: Mapping[str, Sequence[tuple[int, float]]], *, axis: str, title: str, caption: str, best: int | None = None
+) -> Any:
+    """Draw values by layer: a line per name, and a dashed line at the best layer."""
+    figure, (ax,) = new_panels(1, 1, width=7.0, height=3.4)
+    marked = zip(series_styles(curves).items(), cycle("os^Dv"), strict=False)
+    styles = {name: style._replace(mark=mark) for (name, style), mark in marked}
+    for name, points in curves.items():
+        ax.plot(*zip(*points, strict=True), color=styles[name].colour, marker=styles[name].mark, markersize=4)
+    if best is not None:
+        ax.axvline(best, linestyle="--", color="#999999", linewidth=0.8)
+    ax.set_xticks(sorted({layer for points in curves.values() for layer, _ in points}))
+    ax.set_xlabel("layer", fontsize=8)
+    ax.set_ylabel(axis, fontsize=8)
+    ax.tick_params(labelsize=8)
+    finish_figure(figure, title=title, caption=caption, legend=(legend_entries(styles, kind="mark"), list(styles)))
+    return figure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,17 +17,22 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import DataWarning, MissingExtraError, ModelError
-from nlgauge.studies.meta.levels import hybrid_results
+from nlgauge.stats.numeric import orient
+from nlgauge.studies.meta.levels import Hybrids, SummedCounts, make_hybrids, model_selection
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
+from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals, best_rows
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -39,6 +44,7 @@ from nlgauge.studies.published.runs import (
     ReproducedRow,
     Reproduction,
     Run,
+    TimeLimitError,
     agrees,
     cells_of,
     describe_error,
@@ -50,6 +56,10 @@ from nlgauge.studies.published.tables import Column, PaperTable, TableRow, with_
 HYBRIDS = 10_000
 CHOSEN_FROM = 100
 REPEATS = 100_000
+
+
+#: Option of a recipe that takes the file of word vectors, by the field of the row.
+_VECTOR_OPTIONS = {"used": "vectors", "needed": "vectors", "model": "model"}
 
 
 class Value(NamedTuple):
@@ -103,6 +113,7 @@ def _slice_values(
         row_scores = scores[row.name]
         number, reason = float("nan"), ""
         with run.or_missing(f"value of {row.name}, {column.label}"):
+            current_run().check()
             number, reason = measure(run.table, judged, row_scores, column)
         if not np.isfinite(number):
             if reason:
@@ -114,7 +125,42 @@ def _slice_values(
         )
         signature = row_scores.signatures.get(part.langpair, "")
         values[row.name, column.label] = Value(number * run.table.scale, signature, identical)
+    if run.table.kind == "agreement" and part.data in {
+        column.question.data for _, column in cells if column.question
+    }:
+        _mark_best(run, judged, cells, {key: scores[key[0]] for key in values})
     return values
+
+
+def _mark_best(
+    run: PublishedRun,
+    judged: JudgedRows,
+    cells: Sequence[tuple[TableRow, Column]],
+    scores: Mapping[tuple[str, str], RowScores],
+) -> None:
+    """Mark the best rows of each column if the paper bolds by a test, and draw resamples for selected intervals."""
+    for label, column in {column.label: column for _, column in cells}.items():
+        of_rows = {name: row_scores for (name, key), row_scores in scores.items() if key == label}
+        scored = ScoredColumn(column, judged, of_rows)
+        if run.table.test:
+            with run.or_missing(f"test of {label}"):
+                current_run().check()
+                is_hybrid = run.table.kind == "hybrids"
+                best = _best_on_hybrids(scored) if is_hybrid else scored.best(run.table.test)
+                for name in best:
+                    run.best.setdefault(name, []).append(label)
+        if run.request.intervals:
+            with run.or_missing(f"intervals of {label}"):
+                current_run().check()
+                run.draws |= {(name, label): draws for name, draws in scored.draws().items()}
+
+
+def _best_on_hybrids(scored: ScoredColumn) -> tuple[str, ...]:
+    """Rows that no other row significantly outperforms over hybrids, by Williams' test."""
+    made = {name: _hybrids(scored.judged, scores, scored.column) for name, scores in scored.scores.items()}
+    vectors = {name: hybrids.metrics[0] for name, hybrids in made.items() if hybrids is not None}
+    human = next((hybrids.human for hybrids in made.values() if hybrids is not None), None)
+    return () if human is None else best_rows(vectors, human, kind="pearson", test="williams")
 
 
 def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
@@ -129,28 +175,52 @@ def _agreement(_table: PaperTable, judged: JudgedRows, scores: RowScores, column
 
 
 def _hybrid_value(table: PaperTable, rows: JudgedRows, scores: RowScores, column: Column) -> tuple[float, str]:
+    hybrids = _hybrids(rows, scores, column)
+    if hybrids is None:
+        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+    repeats = 1 if table.experiment == "pearson" else REPEATS  # a correlation needs no repetitions
+    (result,) = model_selection(hybrids, chosen_from=CHOSEN_FROM, repeats=repeats, undefined="nan")
+    return float(getattr(result, table.experiment)), result.reason or ""
+
+
+def _hybrids(rows: JudgedRows, scores: RowScores, column: Column) -> Hybrids | None:
+    """Make hybrids of a language pair, the same for all metrics; None if outputs are missing."""
     judged, langpair = rows.table, column.langpair
     official = judged.system_scores.get(langpair, {})
     chosen = [row for row, pair in enumerate(judged.langpair) if pair == langpair and judged.system[row] in official]
     systems = {name: line for line, name in enumerate(dict.fromkeys(judged.system[row] for row in chosen))}
     segments = {name: number for number, name in enumerate(dict.fromkeys(judged.segment[row] for row in chosen))}
     if len(systems) < 2 or len(chosen) != len(systems) * len(segments):
-        return float("nan"), "hybrids need two systems with human scores and outputs for all segments"
+        return None
     values, human = np.empty((2, len(systems), len(segments)))
     for row in chosen:
         system = judged.system[row]
         position = systems[system], segments[judged.segment[row]]
         values[position], human[position] = scores.oriented[row], official[system]
-    (result,) = hybrid_results(
-        {scores.name: values},
-        human,
-        mixed="two",
-        hybrids=HYBRIDS,
-        chosen_from=CHOSEN_FROM,
-        repeats=1 if table.experiment == "pearson" else REPEATS,  # a correlation needs no repetitions
-        undefined="nan",
-    )
-    return float(getattr(result, table.experiment)), result.reason or ""
+    made = _summed_counts(scores, langpair, systems, segments, judged) or values
+    return make_hybrids({scores.name: made}, human, hybrids=HYBRIDS, mixed="two")
+
+
+def _summed_counts(
+    scores: RowScores, langpair: str, systems: Mapping[str, int], segments: Mapping[str, int], judged: JudgementTable
+) -> SummedCounts | None:
+    """Counts of the outputs of these systems, if the metric computes system scores from sums."""
+    counts: NDArray[np.float64] | None = None
+    for part in scores.parts:
+        statistics = part.score.statistics
+        system = part.score.system
+        if part.langpair != langpair or system is None or system not in systems:
+            continue
+        if statistics is None:
+            return None
+        if counts is None:
+            counts = np.empty((len(systems), len(segments), statistics.counts.shape[1]))
+            formula = statistics.score
+        places = [segments[judged.segment[row]] for row in part.rows]
+        counts[systems[system], places] = statistics.counts
+    if counts is None:
+        return None
+    return SummedCounts(counts, lambda totals: orient(formula(totals), higher_is_better=scores.higher_is_better))
 
 
 def score_rows(
@@ -171,7 +241,10 @@ def score_rows(
     with_model: dict[str, Any] = {"model": run.model} | ({} if layer is None else {"layer": layer})
     failed: dict[str, list[str]] = {}
     for needs_model, rows_of_recipe in recipes.items():
-        for recipe, result in _scored(run, table, list(rows_of_recipe), with_model if needs_model else {}):
+        # Metrics of vectors share the encoding; the others share nothing, and a time limit keeps those that are done.
+        groups = [list(rows_of_recipe)] if needs_model else [[recipe] for recipe in rows_of_recipe]
+        options = with_model if needs_model else {}
+        for recipe, result in chain.from_iterable(_scored(run, table, group, options) for group in groups):
             for row in rows_of_recipe[recipe]:
                 if isinstance(result, Exception):
                     failed.setdefault(describe_error(result), []).append(row.name)
@@ -193,8 +266,8 @@ def _scored(
     except Exception as error:  # of any metric, also of a plug-in
         if run.stops(error):
             raise
-        if len(recipes) == 1:
-            yield recipes[0], error
+        if len(recipes) == 1 or isinstance(error, TimeLimitError):
+            yield from ((recipe, error) for recipe in recipes)
             return
         for recipe in recipes:
             yield from _scored(run, table, [recipe], options)
@@ -210,6 +283,15 @@ class PublishedRun(Run):
         self.model = request.model_name
         self._depth: int | None = None
         self._no_model = self.model == NO_MODEL
+        self.best: dict[str, list[str]] = {}
+        """Columns by row in which no other row is significantly better."""
+        self.draws: dict[tuple[str, str], NDArray[np.float64]] = {}
+        """Values in each resample by row and column."""
+
+    @property
+    def depth(self) -> int | None:
+        """Number of layers of the model; None if it was not loaded."""
+        return self._depth
 
     def model_is_here(self) -> bool:
         """Whether the model can be loaded; checked once. If not, it is listed as missing, with the published ones."""
@@ -234,15 +316,38 @@ class PublishedRun(Run):
         if depth is not None:
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
         file = self.request.vectors
-        vectors = f"vectors={file}" if row.word_vectors and file is not None else ""
+        vectors = f"{_VECTOR_OPTIONS[row.word_vectors]}={file}" if row.word_vectors and file is not None else ""
         return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
         """Build the table with these values, with or without empty columns."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
+        rows = self._with_tests(rows, columns)
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)
+
+    def _with_tests(self, rows: Sequence[ReproducedRow], columns: Sequence[Column]) -> list[ReproducedRow]:
+        """Add marks and intervals to the rows."""
+        intervals = average_intervals(columns, self.draws, [row.name for row in rows], scale=self.table.scale)
+        if self.best:
+            self.notes[
+                f"*: no other computed row is significantly better ({TESTS[self.table.test]}, p <= {ALPHA:g}); "
+                "bold in Markdown, HTML and LaTeX"
+            ] = None
+        if intervals:
+            self.notes[
+                f"95 % intervals: {RESAMPLES:,} resamples of segments within each language pair, seed {SEED}"
+            ] = None
+        order = {column.label: i for i, column in enumerate(columns)}
+        return [
+            replace(
+                row,
+                best=tuple(sorted(self.best.get(row.name, ()), key=order.__getitem__)),
+                intervals={label: value for (name, label), value in intervals.items() if name == row.name},
+            )
+            for row in rows
+        ]
 
     def model_row(self, row: TableRow, columns: Sequence[Column], values: Values) -> ReproducedRow:
         """Build a row with its averages and the reason for differences."""
@@ -265,7 +370,7 @@ class PublishedRun(Run):
         return row.model is None or row.model.matches(self.model)
 
     def _lacks_vectors(self, row: TableRow) -> bool:
-        return row.word_vectors == "needed" and self.request.vectors is None
+        return row.word_vectors in ("needed", "model") and self.request.vectors is None
 
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
@@ -292,9 +397,13 @@ class PublishedRun(Run):
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
-        if row.word_vectors:
+        if row.word_vectors == "model":
+            reasons.append("other word vectors")
+        elif row.word_vectors:
             own_vectors = self.request.vectors is not None
             reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not agreement):
             reasons.append(row.note)
+        if self.table.reason and not agreement:
+            reasons.append(self.table.reason)
         return "; ".join(reasons)

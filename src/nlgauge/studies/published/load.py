@@ -54,7 +54,10 @@ _GROUP = ("langpairs", "criteria", "labels", "prefix", "langpair", "parts", "set
           *_ASKED)  # fmt: skip
 #: Keys of a table that are not fields of `PaperTable`, or that have another form.
 _FORMS = ("place", "source", "notes", "columns", "printed", "names", "methods", "keys", "groups", "frames",
-          "other_model", "sampled", "unavailable", "idf_corpora")  # fmt: skip
+          "other_model", "sampled", "unavailable", "idf_corpora", "reason")  # fmt: skip
+
+#: Fields of a table that are texts or names of texts.
+_TEXT_FIELDS = ("unavailable", "idf_corpora", "reason")
 
 
 def load_tables(path: Path) -> tuple[PaperTable, ...]:
@@ -206,7 +209,7 @@ class _Paper:
             frames=self.frames if section.get("frames") else (),
             other_model=self._model(section.get("other_model"), where),
             sampled=tuple(column for column in self._columns(section.get("sampled", ()), where) if not column.over),
-            **{key: _expand(section.get(key, ""), self.texts, where) for key in ("unavailable", "idf_corpora")},
+            **{key: _expand(section.get(key, ""), self.texts, where) for key in _TEXT_FIELDS},
         )
 
     def _rows(self, section: Section, labels: Sequence[str], where: str) -> tuple[TableRow, ...]:

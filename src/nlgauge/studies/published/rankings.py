@@ -45,6 +45,7 @@ from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_fit import fit_flow
 from nlgauge.studies.alignment.training_loop import FlowOptions
+from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation import (
     GRID,
     MEASURES,
@@ -73,6 +74,7 @@ from nlgauge.studies.paired_measures import (
     find_differences,
     mean_against_bt,
 )
+from nlgauge.studies.published.made_frames import is_wmt, make_frames, read_frames, wanted_metrics
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduction, Run, agrees, cells_of
 from nlgauge.studies.published.tables import PublishedFrames, TableRow
@@ -93,6 +95,7 @@ class RankingRun(Run):
         self.frames = [frames for frames in self.table.frames if not frames.card or frames.card in selected]
         self.values: dict[tuple[str, str], float] = {}
         self.reasons: dict[str, str] = {}
+        self.beyond: dict[str, tuple[str, ...]] = {}
 
     def add(self, row: TableRow, values: Iterable[float], reason: str = "") -> None:
         """Add a row in column order, without undefined values; counts stay integers."""
@@ -105,6 +108,9 @@ class RankingRun(Run):
         """Load the available frames; others are listed as missing, public ones with their source."""
         sets = []
         for frames in self.frames:
+            if not frames.card and is_wmt(frames) and self._is_used(frames.label):
+                made = self._make_frames(frames)
+                sets += [FrameSet(frames.label, frames.task, made)] if made else []
             path = self.locate(frames.card) if frames.card else None
             if path is None:
                 continue
@@ -113,12 +119,39 @@ class RankingRun(Run):
                 if self.options.reverse:
                     by_metric = {name: scores.take(scores.systems[::-1]) for name, scores in by_metric.items()}
                 sets.append(FrameSet(frames.label, frames.task, by_metric))
-        if absent := [frames for frames in self.frames if not frames.card]:
+        made_labels = {frames.label for frames in sets}
+        if absent := [frames for frames in self.frames if not frames.card and frames.label not in made_labels]:
             setups = sum(frames.metrics for frames in absent)
             self.missing[f"{setups} setups without frames in the published repository: {_format_labels(absent)}"] = (
                 None
             )
         return sets
+
+    def _is_used(self, label: str) -> bool:
+        """Whether a selected row uses the frames of a data set; most experiments use all of them."""
+        if self.table.experiment != "by-data":
+            return True
+        return any(row.key and label.partition(" ")[0] == row.key[0] for row in self.table.rows)
+
+    def _make_frames(self, frames: PublishedFrames) -> dict[str, SystemScores]:
+        """Frames from saved runs, and those that the options ask for from the outputs."""
+        options, made = self.options, dict[str, SystemScores]()
+        if options.frames is not None:
+            with self.or_missing(f"frames of {frames.label}"):
+                made = read_frames(options.frames, frames)
+        used = None
+        if self.table.experiment == "by-data":
+            used = {name for row in self.table.rows for name in row.key[1:]}
+        if metrics := wanted_metrics(options.score, used, made):
+            path = self.locate(frames.label.partition(" ")[0].lower())
+            if path is not None:
+                with self.or_missing(f"frames of {frames.label}"):
+                    made |= make_frames(path, frames, metrics, run=self.request.run, save=options.frames)
+        if options.reverse:
+            made = {name: scores.take(scores.systems[::-1]) for name, scores in made.items()}
+        for name, scores in made.items():
+            self.notes[f"frames of {name}: ours, {scores.signature}"] = None
+        return made
 
     def ranking_row(self, row: TableRow) -> ReproducedRow:
         """Build a row with our values; other draws or frames are given as a reason."""
@@ -126,7 +159,8 @@ class RankingRun(Run):
         if not row.computed or row.name not in self.reasons:
             return self.row(row, ours, row.note or NOT_COMPUTED)
         agreement = agrees(cells_of(row, self.table.columns, ours).values(), self.table.decimals)
-        return self.row(row, ours, "; ".join(filter(None, [agreement, self.reasons[row.name], row.note])))
+        reason = "; ".join(filter(None, [agreement, self.reasons[row.name], row.note]))
+        return self.row(row, ours, reason, beyond=self.beyond.get(row.name, ()))
 
 
 def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
@@ -168,35 +202,43 @@ def _disagreement(run: RankingRun, sets: Sequence[FrameSet]) -> None:
 
 
 def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
-    by_label = {frames.label: frames for frames in sets}
     for row in run.table.rows:
-        if not row.computed or row.key[0] not in by_label:
+        # The language pairs of a year of WMT are averaged.
+        used = [
+            frames
+            for frames in sets
+            if row.computed and frames.label.partition(" ")[0] == row.key[0] and set(row.key[1:]) & set(frames.frames)
+        ]
+        if not used:
             continue
         with run.or_missing(f"values of {row.name}"):
-            parts = by_data(by_label[row.key[0]], row.key[1:], run.options)
-            values, errors = (
-                [float(getattr(parts[pair], kind)[i]) for i in range(len(MEASURES)) for pair in PAIRS]
-                for kind in ("values", "errors")
-            )
-            run.add(
-                row, values, "all rows" if run.options.full else _describe_distance(row, run.labels, values, errors)
-            )
+            parts = [by_data(frames, row.key[1:], run.options) for frames in used]
+            cells = [(pair, i) for i in range(len(MEASURES)) for pair in PAIRS]
+            values = [float(np.mean([part[pair].values[i] for part in parts])) for pair, i in cells]
+            errors = [
+                math.sqrt(sum(float(part[pair].errors[i]) ** 2 for part in parts)) / len(parts) for pair, i in cells
+            ]
+            if run.options.full or not any(errors):
+                run.add(row, values, "all rows" if run.options.full else "other draws")
+                continue
+            near = _near_print(row, run.labels, values, errors)
+            run.beyond[row.name] = tuple(label for label, is_near in near.items() if not is_near)
+            run.add(row, values, f"other draws, {sum(near.values())} of {len(near)} within two standard errors")
 
 
-def _describe_distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
-    """Describe how many cells are within two standard errors of the published values."""
-    if not any(errors):
-        return "other draws"
+def _near_print(
+    row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]
+) -> dict[str, bool]:
+    """Whether a value is within two standard errors of the published one, by column."""
     printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
         printed = [printed[i + (1, -1, 0)[i % 3]] for i in range(len(printed))]
-    near = [
+    return {
         # Published values are rounded to hundredths.
-        abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
-        for ours, theirs, error in zip(values, printed, errors, strict=True)
+        label: abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
+        for label, ours, theirs, error in zip(labels, values, printed, errors, strict=True)
         if math.isfinite(ours)
-    ]
-    return f"other draws, {sum(near)} of {len(near)} within two standard errors"
+    }
 
 
 def _by_metric(run: RankingRun, sets: Sequence[FrameSet]) -> None:
@@ -323,14 +365,14 @@ def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
     if fit is None:
         return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
     ours: dict[str, float] = {}
-    spread = []
+    spread: dict[str, float] = {}
     for column in run.table.questions:
         with run.or_missing(f"value of {row.name}, {column.label}"):
             setup, seed = Setup(**column.setup), run.request.rankings.seed
             shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
             ours[column.label] = float(shares.mean())
-            spread.append(float(shares.std(ddof=1)) if len(shares) > 1 else 0.0)
-    deviation = f"standard deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
+            spread[column.label] = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread else NOT_COMPUTED
     return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
 
 

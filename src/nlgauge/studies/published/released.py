@@ -112,23 +112,26 @@ def _released_surrogates(table: PaperTable, group: FactorGroup, judged: Judgemen
 
 
 def _computed_surrogates(run: Run, group: FactorGroup, judged: JudgementTable) -> dict[str, Surrogate]:
-    """Fit surrogates of metrics of nlgauge with and without the factor CLB, by row."""
+    """Fit surrogates of metrics of nlgauge, with and without CLB if it is a factor of the group, by row."""
     request = run.request
     rows = [row for row in run.table.rows if row.recipe]
     if not rows or request.model_name == NO_MODEL:
         return {}
-    path = run.locate(group.data)
-    file = None if path is None else (path if path.is_dir() else path.parent) / group.translations
-    if file is None or not file.is_file():
-        run.missing[f"machine translations {group.translations} in the folder of {group.data}"] = None
-        return {}
     names = {column: name for name, column in group.factors.items() if column}
+    making = None
+    if group.translations:
+        path = run.locate(group.data)
+        file = None if path is None else (path if path.is_dir() else path.parent) / group.translations
+        if file is None or not file.is_file():
+            run.missing[f"machine translations {group.translations} in the folder of {group.data}"] = None
+            return {}
+        making = FactorOptions(translations=str(file))
     try:
         study = explain_factors(
             judged,
             list(dict.fromkeys(row.recipe for row in rows)),
-            factors=[*names, CLB],
-            making=FactorOptions(translations=str(file)),
+            factors=[*names, *([CLB] if making else [])],
+            making=making,
             intervals=_NO_INTERVALS,
             run=request.run,
             model=request.model_name,
@@ -163,7 +166,8 @@ def _regression_row(table: PaperTable, row: TableRow, surrogates: _Surrogates) -
     reason = "as published, truncated"
     if deviating:
         reason += f", except {', '.join(deviating)}" + (f": {row.note}" if row.note else "")
-    return ReproducedRow(row.name, cells, f"released: {row.released}", reason)
+    beyond = () if row.note else tuple(deviating)
+    return ReproducedRow(row.name, cells, f"released: {row.released}", reason, beyond=beyond)
 
 
 def _agrees(label: str, cell: ReproducedCell) -> bool:
@@ -232,12 +236,17 @@ def _robustness_row(run: Run, row: TableRow, ours: Mapping[str, float]) -> Repro
         return run.row(row, ours, NOT_COMPUTED)
     cells = cells_of(row, run.table.columns, ours)
     reasons = [agrees(cells.values(), run.table.decimals), row.note]
+    beyond: list[str] = []
     if run.table.experiment == "gains" and not reasons[0]:
-        differences = [cell.difference for cell in cells.values() if cell.difference is not None]
+        differences = {label: cell.difference for label, cell in cells.items() if cell.difference is not None}
         # The paper has whole points: compare after rounding.
-        near = sum(abs(round(difference)) <= _NEAR for difference in differences)
-        reasons.insert(0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded")
-    return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores")
+        far = [label for label, difference in differences.items() if abs(round(difference)) > _NEAR]
+        near = len(differences) - len(far)
+        reasons.insert(
+            0, f"{near} of {len(differences)} cells within {_NEAR:g} points, rounded; on matched rows only"
+        )
+        beyond = [] if row.note else far
+    return run.row(row, ours, "; ".join(filter(None, reasons)), "released scores", beyond=beyond)
 
 
 def _overlaps(run: Run, tables: _Tables) -> dict[str, _Values]:
@@ -358,7 +367,7 @@ def compute_features(request: Request) -> Reproduction:
         part = slice_of(column.question, column.langpair)
         if part not in measured:
             judged = run.judged(part)
-            measured[part] = judged and (judged.table, _measure(run, judged.table))
+            measured[part] = judged and (judged.table, measure_features(run, judged.table))
         features = measured[part]
         if features is not None and features[1]:
             settings = str(features[1][0].settings)
@@ -367,7 +376,7 @@ def compute_features(request: Request) -> Reproduction:
     return run.result([_row(request, row, columns, values) for row in run.table.rows], columns)
 
 
-def _measure(run: Run, table: JudgementTable) -> list[Discourse]:
+def measure_features(run: Run, table: JudgementTable) -> list[Discourse]:
     """Compute features of all outputs; systems with the same segments share their references."""
     order = {segment: i for i, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}

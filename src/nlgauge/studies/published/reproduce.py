@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from nlgauge.core.kinds import Folder, InputFile, Int, Many, OutputFile, Text
+from nlgauge.core.kinds import Flag, Folder, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import select_known
@@ -31,6 +31,7 @@ from nlgauge.io.canvas import (
 )
 from nlgauge.studies.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.studies.paired_evaluation import RankingOptions
+from nlgauge.studies.published.layers import draw_published_layers
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import PaperTable
 
@@ -85,7 +86,10 @@ class ReproduceOptions(OptionSet):
     vectors: str | None = option(
         None,
         InputFile(),
-        help="word vectors (GloVe, word2vec, Dep2Vec) for rows on entities in disco-table1, 8, 11 and 12",
+        help="word vectors (GloVe, word2vec, Dep2Vec) for rows of word2vec, YiSi-1, ROUGE-WE and entities",
+    )
+    intervals: bool = option(
+        False, Flag(), help="95 % intervals of values over segments, and of their averages over language pairs"
     )
 
 
@@ -116,19 +120,29 @@ class _Kind(NamedTuple):
     """Options that its tables do not accept."""
 
 
-_NO_TEXTS = ("model", "layer", "langpairs", "levels", "study")
+_NO_TEXTS = ("model", "layer", "langpairs", "levels", "study", "intervals")
 KINDS: Mapping[str, _Kind] = {
     "agreement": _Kind("agreement.compute_agreement", refused=("rankings", "study")),
-    "between": _Kind("between.compute_between", refused=("rankings", "study")),
-    "hybrids": _Kind("agreement.compute_agreement", refused=("rankings", "study")),
-    "sensitivity": _Kind("sensitivity.compute_study", refused=("rankings",)),
+    "between": _Kind("between.compute_between", "a table on several metrics", ("rankings", "study", "intervals")),
+    "hybrids": _Kind("agreement.compute_agreement", "a table on hybrid systems", ("rankings", "study", "intervals")),
+    "sensitivity": _Kind("sensitivity.compute_study", "a sensitivity study", ("rankings", "intervals")),
     "features": _Kind("released.compute_features", "a table on features of texts", ("rankings", *_NO_TEXTS)),
     "regression": _Kind(
-        "released.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study")
+        "released.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study", "intervals")
     ),
     "robustness": _Kind("released.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
     "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
+    "explanations": _Kind(
+        "explanations.compute_explanations",
+        "a table on explanation methods",
+        ("rankings", "study", "layer", "langpairs", "levels"),
+    ),
+    "layers": _Kind("layers.compute_layers", "a table of layers", ("rankings", "layer", "levels", "study")),
     "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
+    "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
+    "discourse": _Kind(
+        "discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")
+    ),
 }
 
 
@@ -192,7 +206,8 @@ def _check_word_vectors(request: Request) -> None:
 def _check_accepted(request: Request, kind: _Kind) -> None:
     """Raise RecipeError for options that this kind of table does not accept."""
     for name in kind.refused:
-        if getattr(request, name) in (None, StudyInputs(), RankingOptions()):
+        value = getattr(request, name)
+        if value is False or value in (None, StudyInputs(), RankingOptions()):
             continue
         descriptions = {
             "study": "options of sensitivity studies",
@@ -317,17 +332,20 @@ _OF_RANKINGS = {
     "pairing": _draw_pairings,
     "by-metric": _draw_disagreement,
     "by-size": _draw_disagreement,
+    "by-layer": draw_published_layers,
 }
 
 
 def check_plotted(table: PaperTable) -> None:
     """Raise RecipeError for a table without a figure, before it is computed."""
     if table.kind == "sensitivity":
-        plotted = all(row.statistic != "best" for row in table.rows)
+        plotted = any(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind == "between" or (table.kind == "rankings" and table.experiment in _OF_RANKINGS)
+        plotted = table.kind in ("between", "discourse") or (
+            table.kind in ("rankings", "layers") and table.experiment in _OF_RANKINGS
+        )
     if not plotted:
-        plottable = "sensitivity studies with numeric cells, bt-figure2, bt-figure3, bt-figure4 and bt-figure4c"
+        plottable = "numeric sensitivity studies and most tables named after a figure, such as bt-figure3"
         msg = f"{table.id} has no figure; available for {plottable}"
         raise RecipeError(msg)
 
@@ -338,6 +356,8 @@ def draw_reproduction(result: Reproduction) -> Any:
         msg = f"{result.id} was read from JSON, which does not contain a figure; reproduce it again to draw one"
         raise InputError(msg)
     check_plotted(result.table)
+    if result.drawing is not None:
+        return result.drawing()
     return _OF_RANKINGS.get(result.table.experiment, _draw_study)(result, result.table)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from nlgauge.errors import FileFormatError, InputError, MissingExtraError, Nlgau
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
-from nlgauge.io.table import LINE, Cell, Table, deviation_notes
+from nlgauge.io.table import LINE, Cell, Formatted, Marked, Table, deviation_notes
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow
@@ -62,6 +62,12 @@ class ReproducedRow:
     """Why our value differs or is missing."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By column."""
+    beyond: tuple[str, ...] = ()
+    """Columns whose difference is larger than the reason allows, such as two standard errors."""
+    best: tuple[str, ...] = ()
+    """Columns in which no other computed row is significantly better, by the test that the paper bolds by."""
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % interval of our value by column, if intervals are computed."""
 
     @property
     def has_ours(self) -> bool:
@@ -100,13 +106,14 @@ class ModelInPrint(NamedTuple):
 class Reproduction(Result):
     """A recomputed table.
 
-    Each row has up to three lines: `published`, `ours`, `difference`. Lines without values are omitted, and the last
-    line of a row has the reason. Source, recipes, notes and missing inputs are below the table.
+    Each row has up to three lines: `published`, `ours`, `difference`, and a fourth with intervals if these are
+    selected. Lines without values are omitted, and the last line of a row has the reason. Source, recipes, notes and
+    missing inputs are below the table.
     """
 
     format = "nlgauge-reproduction-1"
     line = LINE
-    unwritten = ("table",)
+    unwritten = ("table", "drawing")
 
     id: str
     title: str
@@ -133,6 +140,8 @@ class Reproduction(Result):
     """Missing inputs and their sources."""
     table: PaperTable | None = None
     """Not in JSON."""
+    drawing: Callable[[], Any] | None = None
+    """Draws the figure of values that are not in the table. Not in JSON."""
 
     @property
     def decimals(self) -> int:  # type: ignore[override]  # of this table, not of all
@@ -161,13 +170,27 @@ class Reproduction(Result):
     def _lines(self, row: ReproducedRow, *, repeat: bool) -> list[list[Cell]]:
         lines: list[list[Cell]] = []
         for kind in ReproducedCell._fields:
-            values = [getattr(row.cells[column], kind) for column in self.columns]
+            values: list[Cell] = [getattr(row.cells[column], kind) for column in self.columns]
+            if kind == "ours":
+                values = [
+                    Marked(value) if column in row.best and isinstance(value, float) else value
+                    for column, value in zip(self.columns, values, strict=True)
+                ]
             if any(value is not None for value in values):
                 lines.append([row.name if repeat or not lines else "", kind, *values, ""])
+        if any(column in row.intervals for column in self.columns):
+            bounds = [self._interval(row.intervals.get(column)) for column in self.columns]
+            lines.append([row.name if repeat else "", "95 % interval", *bounds, ""])
         if not lines:
             lines = [[row.name, "", *(None for _ in self.columns), ""]]
         lines[-1][-1] = row.reason
         return lines
+
+    def _interval(self, bounds: tuple[float, float] | None) -> Cell:
+        if bounds is None:
+            return None
+        low, high = (f"{bound:.{self.decimals}f}" for bound in bounds)
+        return Formatted(f"[{low}, {high}]")
 
     def _notes(self) -> Iterator[str]:
         yield f"source: {self.source}"
@@ -341,9 +364,18 @@ class Run:
             return None
         return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
-    def row(self, row: TableRow, ours: Mapping[str, float], reason: str, recipe: str = "") -> ReproducedRow:
+    def row(
+        self,
+        row: TableRow,
+        ours: Mapping[str, float],
+        reason: str,
+        recipe: str = "",
+        *,
+        beyond: Sequence[str] = (),
+    ) -> ReproducedRow:
         """Build a row from our values by column."""
-        return ReproducedRow(row.name, cells_of(row, self.table.columns, ours), recipe, reason)
+        cells = cells_of(row, self.table.columns, ours)
+        return ReproducedRow(row.name, cells, recipe, reason, beyond=tuple(beyond))
 
     def result(
         self,

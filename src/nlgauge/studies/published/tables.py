@@ -21,7 +21,19 @@ from typing import Any, Literal
 from nlgauge.studies.meta.questions import Question
 
 Kind = Literal[
-    "agreement", "between", "sensitivity", "hybrids", "features", "regression", "rankings", "robustness", "density"
+    "agreement",
+    "between",
+    "sensitivity",
+    "hybrids",
+    "features",
+    "regression",
+    "rankings",
+    "robustness",
+    "layers",
+    "density",
+    "explanations",
+    "examples",
+    "discourse",
 ]
 
 
@@ -117,8 +129,8 @@ class TableRow:
     """Data set, if it differs from that of the columns."""
     model: PublishedModel | None = None
     """None: no model is needed."""
-    word_vectors: Literal["", "used", "needed"] = ""
-    """Whether its recipe uses a file of word vectors: not at all, optionally, or always."""
+    word_vectors: Literal["", "used", "needed", "model"] = ""
+    """Whether its recipe uses a file of word vectors: not at all, optionally, always, or as its model."""
     own_model_only: bool = False
     """Whether the row is computed with its own model only; of a metric with many models, one row is enough."""
     absolute: bool = False
@@ -137,17 +149,38 @@ class TableRow:
     """In sensitivity studies: name of the metric, if the row's name contains the measure."""
     grid: str = ""
     """In sensitivity studies: the varied grid."""
-    statistic: Literal["cv", "rd", "best", "value"] = "cv"
+    statistic: Literal["cv", "rd", "best", "value", "share"] = "cv"
     """In sensitivity studies: the statistic (`nlgauge.studies.published.sensitivity`)."""
     measure: str = ""
     """In sensitivity studies: name of the statistic in the paper, such as `CV_STOP`."""
     setting: str = ""
-    """Setting of the statistic `value`."""
+    """Setting of the statistics `value` and `share`, and of `rd` if it is not the second one; `random` is the mean of
+    the random corpora, `MoverScore` its list of stop words or the one in its place."""
+    base: str = ""
+    """Setting that `rd` compares with; the first one by default."""
 
     @property
     def computed(self) -> bool:
         """Whether nlgauge can compute the row."""
         return bool(self.recipe or self.released or self.key)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence scored in a paper, with its reference or its source."""
+
+    hypothesis: str
+    reference: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says about a row: its values in some columns are all higher than in others."""
+
+    row: str
+    higher: tuple[str, ...]
+    lower: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -169,6 +202,10 @@ class PaperTable:
     absolute: bool = False
     """Whether the paper has absolute values; ours have signs and are compared without."""
     notes: tuple[str, ...] = ()
+    reason: str = ""
+    """Why every row can differ from print, such as other human scores."""
+    test: Literal["", "williams", "bootstrap"] = ""
+    """Test by which the paper bolds rows that no other row outperforms; empty if it does not test."""
     unavailable: str = ""
     """Data without a loader, and its source."""
     default_model: str = "minilm"
@@ -187,6 +224,10 @@ class PaperTable:
     """In sensitivity studies: the paper's model for languages other than English."""
     idf_corpora: str = ""
     """In sensitivity studies: large corpora for idf, and their source."""
+    examples: Mapping[str, Example] = field(default_factory=dict)
+    """In tables of examples: the sentence of each column."""
+    claims: tuple[Claim, ...] = ()
+    """In tables of examples: what the paper says about them."""
     sampled: tuple[Column, ...] = ()
     """In sensitivity studies: columns of all data sets of the paper; random corpora are drawn from their texts."""
 

@@ -365,6 +365,7 @@ def run_study(
     pairs: RankedPairs | None = None,
     idf_texts: Sequence[str] | None = None,
     rankings: bool = True,
+    components: Mapping[str, str] = {},
     run: RunOptions | None = None,
     **run_keywords: Unpack[RunKeywords],
 ) -> Sensitivity:
@@ -379,6 +380,7 @@ def run_study(
         pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
         idf_texts: Texts to draw random idf corpora from. Default: the texts of the table.
         rankings: Whether to rank systems and to test flips.
+        components: Component whose agreement is measured, by metric. Default: the metric's score.
         run: Options of a run in one object.
         run_keywords: The same as keywords: `engine=`, `threads=`, `cache=`, ...
     """
@@ -395,6 +397,10 @@ def run_study(
         plan = make_plan(study, texts, languages, options.seed, running, Path(folder))
         checkpoint = Checkpoint(state) if isinstance(state, str | Path) else state
         scores = score_settings(plan, table, languages, running, checkpoint)
+    scores = {
+        varied: rows.component(components[varied[0]]) if varied[0] in components else rows
+        for varied, rows in scores.items()
+    }
     warn_about_segments(table, scores)
     return summarise(plan, table, scores, options, pairs, rankings=rankings)
 

@@ -235,12 +235,12 @@ class Sensitivity(Result):
 
         A panel per metric, sweep and language pair; rankings without a swap are left out if others have one.
         """
-        there = [one for one in self.rankings if len(one.systems) > 1]
-        if not there:
+        drawable = [ranking for ranking in self.rankings if len(ranking.systems) > 1]
+        if not drawable:
             msg = f"the study of {self.data} has no ranking of two systems or more, so there is nothing to draw"
             raise InputError(msg)
-        flipping = [one for one in there if one.flips]
-        rankings = sorted(flipping or there, key=lambda one: -len(one.flips))[:_MOST_STRIPS]
+        flipping = [ranking for ranking in drawable if ranking.flips]
+        rankings = sorted(flipping or drawable, key=lambda ranking: -len(ranking.flips))[:_MOST_STRIPS]
         rows, columns = panel_grid(len(rankings))
         figure, panels = new_panels(rows, columns, width=5.5 * columns if columns > 1 else 7.5, height=3.0)
         systems = list(dict.fromkeys(system for ranking in rankings for system in ranking.systems))
@@ -252,7 +252,7 @@ class Sensitivity(Result):
         finish_figure(
             figure,
             title=f"{self.data}: scores of systems by setting",
-            caption=_caption(len(there), len(flipping), len(rankings)),
+            caption=_caption(len(drawable), len(flipping), len(rankings)),
             legend=(legend_entries(styles, kind="mark"), systems),
         )
         return figure
@@ -342,7 +342,8 @@ def _effect(effect: SettingEffect, result: Sensitivity) -> Table:
     if result.agreement and effect.level != "score":
         caption += f" ({result.agreement})"
     sizes = [
-        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in sizes_of_list.items())}"
+        f"{setting}: "
+        + ", ".join(f"{count} words" + f" ({lang})" * bool(lang) for lang, count in sizes_of_list.items())
         for setting in effect.settings
         if effect.sweep == "stopwords" and setting != "none" and (sizes_of_list := result.stopwords.get(setting))
     ]
@@ -381,7 +382,7 @@ def _flips(result: Sensitivity) -> list[Table]:
     return [Table(columns, rows, "Flips: pairs of systems that swap ranks", notes)]
 
 
-def _caption(there: int, flipping: int, shown: int) -> str:
+def _caption(drawable: int, flipping: int, shown: int) -> str:
     text = "Points: mean score of a system, higher is better. "
     if not flipping:
         text += "No two systems swap ranks under any setting."
@@ -390,11 +391,11 @@ def _caption(there: int, flipping: int, shown: int) -> str:
             "A line joins the scores of a system under the first setting and under a setting where it swaps ranks "
             "with another system. Thick lines: both orders are statistically significant."
         )
-    if shown < (flipping or there):
+    if shown < (flipping or drawable):
         order = "first" if not flipping else "most flips"
-        text += f" Shown: {shown} of {flipping or there} rankings ({order})."
-    if 0 < flipping < there:
-        text += f" Not shown: {there - flipping} of {there} rankings, in which no systems swap ranks."
+        text += f" Shown: {shown} of {flipping or drawable} rankings ({order})."
+    if 0 < flipping < drawable:
+        text += f" Not shown: {drawable - flipping} of {drawable} rankings, in which no systems swap ranks."
     return text
 
 
@@ -423,11 +424,13 @@ def _strip(axes: Any, ranking: SettingRanking, styles: dict[str, SeriesStyle]) -
     for system, scores in ranking.systems.items():
         axes.plot(settings, scores, styles[system].mark, color=styles[system].colour, markersize=4)
     for flip in ranking.flips:
-        at = ranking.settings.index(flip.setting)
+        index = ranking.settings.index(flip.setting)
         for system in (flip.ahead, flip.behind):
             scores = ranking.systems[system]
             width = 1.8 if flip.significant else 0.7
-            axes.plot((0, at), (scores[0], scores[at]), "-", color=styles[system].colour, linewidth=width, alpha=0.7)
+            axes.plot(
+                (0, index), (scores[0], scores[index]), "-", color=styles[system].colour, linewidth=width, alpha=0.7
+            )
     labels = [shorten(setting, 24) for setting in ranking.settings]
     axes.set_xticks(list(settings), labels, rotation=30, ha="right", rotation_mode="anchor", fontsize=7)
     axes.tick_params(axis="y", labelsize=8)

@@ -330,7 +330,7 @@ def preset(
         layers = min((load_encoder(model, **loading or {}).layers for model in models), default=0)
         msg = f"sweep 'layers' needs models with two or more layers; one of {', '.join(metrics)} has {layers}"
         if layers > 1:
-            sweeps.append(Sweep({"layer": [str(layer) for layer in range(layers, 0, -1)]}, "layers"))
+            sweeps.append(layer_sweep(layers))
         elif name == "layers":
             raise RecipeError(msg)
         else:
@@ -338,16 +338,23 @@ def preset(
     return Study(metrics, sweeps, name, tuple(notes))
 
 
+def layer_sweep(layers: int) -> Sweep:
+    """Make the sweep of the layers of a model, from the last to the first."""
+    return Sweep({"layer": [str(layer) for layer in range(layers, 0, -1)]}, "layers")
+
+
 def published_sweep(name: str, *, idf_corpora: Sequence[str] = (), lists: Sequence[str] = RELATIVE_LISTS) -> Sweep:
-    """Make the sweep of a published grid, whose first setting is as published; idf has three grids.
+    """Make the sweep of a published grid, whose first setting is as published; idf has four grids.
 
     >>> [setting.label for setting in published_sweep("idf").settings]
     ['original', 'none']
     """
+    randoms = tuple(f"random-{number}" for number in range(1, _RANDOM + 1))
     factors: dict[str, dict[str, Sequence[str]]] = {
         "stopwords": {"stopwords": ("none", *lists)},
         "idf": {"idf": ("original", "none")},
-        "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, _RANDOM + 1)))},
+        "idf-random": {"idf": ("original", *randoms)},
+        "idf-none-random": {"idf": ("original", "none", *randoms)},
         "idf-large": {"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))},
         "subwords": {"subwords": SUBWORDS},
         "punctuation": {"punctuation": _PUNCTUATION},

@@ -136,9 +136,10 @@ class StressTest(Result):
         if self.signature.recipe["paraphrases"] != "none":
             yield "below paraphrase: share of perturbed texts that score below the paraphrase"
             yield "  (ideal: 1 if the perturbation changes the meaning, 0 if it keeps it); lo, hi: interval"
-        for one in self.metrics:
-            unrelated = "" if one.unrelated is None else f", unrelated texts {one.unrelated:.3f}"
-            yield f"{one.metric}: {format_signature(one.signature)}; unchanged texts {one.original:.3f}{unrelated}"
+        for result in self.metrics:
+            unrelated = "" if result.unrelated is None else f", unrelated texts {result.unrelated:.3f}"
+            signature = format_signature(result.signature)
+            yield f"{result.metric}: {signature}; unchanged texts {result.original:.3f}{unrelated}"
 
     def figure(self) -> Any:
         """A group of bars for each perturbation, a bar for each metric, on the scale from 0 to an unrelated text."""

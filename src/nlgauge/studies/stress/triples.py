@@ -397,7 +397,7 @@ class TripleStudy(Result):
             f"with lookalikes C {self.overlap.lookalike:.3f}{skipped}",
             f"B wins: share of triples with m(A, B) above m(A, C); low, high: {self.level:.0%} interval",
             "effect: mean of m(A, B) - m(A, C) in standard deviations; below 0 the metric prefers lookalikes",
-            *(f"{one.metric}: {format_signature(one.signature)}" for one in self.metrics if one.signature),
+            *(f"{wins.metric}: {format_signature(wins.signature)}" for wins in self.metrics if wins.signature),
         ]
         columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
         return [Table(columns, rows, f"adversarial triples: {self.name}", notes)]

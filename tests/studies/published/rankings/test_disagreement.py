@@ -30,11 +30,13 @@ def test_a_fifth_of_the_rows_without_replacement(n: int, least: int, size: int) 
 
 def test_all_rows_give_what_the_frames_give(sets: list[FrameSet]) -> None:
     options = RankingOptions(full=True)
-    for one in sets:
+    for data_set in sets:
         whole = disagreements(
-            [FrameSet(one.label, one.task, {"BLEU": one.frames["BLEU"]})], ("mean", "median", "BT"), options
+            [FrameSet(data_set.label, data_set.task, {"BLEU": data_set.frames["BLEU"]})],
+            ("mean", "median", "BT"),
+            options,
         )
-        part = by_data(one, ("BLEU",), options)
+        part = by_data(data_set, ("BLEU",), options)
         assert part["mean", "BT"].values == pytest.approx(whole["mean", "BT"])
         assert part["mean", "median"].values == pytest.approx(whole["mean", "median"])
         assert part["mean", "BT"].errors.tolist() == [0, 0, 0]
@@ -47,7 +49,7 @@ def test_a_family_is_the_mean_of_its_metrics(sets: list[FrameSet]) -> None:
     single = [by_data(sets[0], (name,), options) for name in rouge]
     family = by_data(sets[0], rouge, options)
     for pair in PAIRS:
-        assert family[pair].values == pytest.approx(np.mean([one[pair].values for one in single], axis=0))
+        assert family[pair].values == pytest.approx(np.mean([item[pair].values for item in single], axis=0))
 
 
 def test_draws_depend_on_the_seed_alone(sets: list[FrameSet]) -> None:
@@ -58,17 +60,17 @@ def test_draws_depend_on_the_seed_alone(sets: list[FrameSet]) -> None:
 
 
 def test_shares_of_thirty_draws_are_thirtieths(sets: list[FrameSet]) -> None:
-    found = by_data(sets[0], ("MoverScore",), RankingOptions())
+    result = by_data(sets[0], ("MoverScore",), RankingOptions())
     for pair in PAIRS:
-        assert found[pair].values[1:] * 30 == pytest.approx(np.round(found[pair].values[1:] * 30))
+        assert result[pair].values[1:] * 30 == pytest.approx(np.round(result[pair].values[1:] * 30))
 
 
 def test_metrics_and_tasks_average_over_data_sets(sets: list[FrameSet]) -> None:
     options = RankingOptions(full=True)
-    single = [by_data(one, ("BERTScore",), options)["mean", "BT"].values for one in sets]
+    single = [by_data(data_set, ("BERTScore",), options)["mean", "BT"].values for data_set in sets]
     assert by_metric(sets, "BERTScore", options)["mean", "BT"] == pytest.approx(np.mean(single, axis=0))
     assert by_metric(sets, "METEOR", options) == {}
-    whole = [by_data(one, METRICS, options)["median", "BT"].values for one in sets]
+    whole = [by_data(data_set, METRICS, options)["median", "BT"].values for data_set in sets]
     assert by_task(sets, options)["median", "BT"] == pytest.approx(np.mean(whole, axis=0))
     drawn = by_task(sets, RankingOptions(draws=4))
     assert 0 < drawn["mean", "BT"][0] < 1

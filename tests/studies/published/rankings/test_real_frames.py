@@ -37,28 +37,28 @@ def frames(data_folder: Path) -> list[FrameSet]:
         pytest.skip("NLGAUGE_DATA does not hold the score frames")
     table = PAPER_TABLES["bt-table1"]
     run = RankingRun(Request(table=table, at=str(data_folder)))
-    found = run.find_frames()
-    assert [one.label for one in found] == list(SETS)
+    result = run.find_frames()
+    assert [item.label for item in result] == list(SETS)
     assert len(run.missing) == 1
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
 def measured(frames: list[FrameSet]) -> dict[str, dict[tuple[str, str], list[float]]]:
     """By data set: disagreement, other winner, other top 3 of each pair of mechanisms, over 13 metrics."""
-    found = {}
-    for one in frames:
+    result = {}
+    for item in frames:
         by_frame = [
             measure_pairs(rank_frame(frame.oriented, MECHANISMS[:4], RankingOptions()))
-            for frame in one.frames.values()
+            for frame in item.frames.values()
         ]
-        found[one.label] = {pair: average([each[pair] for each in by_frame]).tolist() for pair in by_frame[0]}
-    return found
+        result[item.label] = {pair: average([each[pair] for each in by_frame]).tolist() for pair in by_frame[0]}
+    return result
 
 
 def ours(result: Reproduction, row: str) -> list[float]:
-    (found,) = [one for one in result.rows if one.name == row]
-    return [cell.ours for cell in found.cells.values()]  # type: ignore[misc]
+    (actual,) = [item for item in result.rows if item.name == row]
+    return [cell.ours for cell in actual.cells.values()]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_disagreement_per_data_set(
 
 
 def test_disagreement_over_all_65_setups(frames: list[FrameSet], data_folder: Path) -> None:
-    assert sum(len(one.frames) for one in frames) == 65
+    assert sum(len(frame.frames) for frame in frames) == 65
     result = reproduce(PAPER_TABLES["bt-table4"], at=data_folder)
     assert ours(result, "mean vs BT") == pytest.approx([9.93, 27.69, 36.92], abs=0.006)
     assert ours(result, "median vs BT") == pytest.approx([10.28, 35.38, 55.38], abs=0.012)
@@ -140,8 +140,8 @@ def test_trueskill_on_the_dialogue_sets(frames: list[FrameSet], data_folder: Pat
 
 def test_a_frame_in_detail(frames: list[FrameSet]) -> None:
     """TopicalChat under MoverScore, the example of the released tool: 60 x 5, no ties."""
-    (chat,) = [one for one in frames if one.label == "TC"]
-    found = rank_frame(chat.frames["MoverScore"].oriented, MECHANISMS, RankingOptions())
+    (chat,) = [frame for frame in frames if frame.label == "TC"]
+    result = rank_frame(chat.frames["MoverScore"].oriented, MECHANISMS, RankingOptions())
     expected = {
         "mean": (0.50789, 0.51162, 0.50467, 0.50262, 0.51356),
         "median": (0.50207, 0.49785, 0.49822, 0.49414, 0.50619),
@@ -150,7 +150,7 @@ def test_a_frame_in_detail(frames: list[FrameSet]) -> None:
         "TrueSkill": (27.2500, 23.9139, 24.3778, 24.8776, 26.2358),
     }
     for name, values in expected.items():
-        assert found[name] == pytest.approx(np.array(values), rel=2e-5), name
+        assert result[name] == pytest.approx(np.array(values), rel=2e-5), name
 
 
 def test_ties(frames: list[FrameSet], data_folder: Path) -> None:
@@ -163,8 +163,8 @@ def test_ties(frames: list[FrameSet], data_folder: Path) -> None:
         "all frames": (9.93, 12.41, 10.39, 7.63, 7.63),
         "PC": (16.67, 35.90, 16.67, 14.10, 14.10),
     }.items():
-        found = [by_row[row][name] for name in ("second", "reversed", "second 1e-9", "drop", "half")]
-        assert found == pytest.approx(expected, abs=0.006), row
+        actual = [by_row[row][name] for name in ("second", "reversed", "second 1e-9", "drop", "half")]
+        assert actual == pytest.approx(expected, abs=0.006), row
     assert by_row["TC"]["second 1e-9"] == pytest.approx(24.09, abs=0.006)
     # Counted twice, by this code and by comparing repr() of rounded and unrounded scores.
     assert [by_row["TAC, ROUGE and ROUGE-WE"][name] for name in ("exact ties", "hidden ties")] == [4518, 750]
@@ -222,8 +222,8 @@ def test_metrics_beside_the_pyramid_scores(
     del frames
     table = load(data, data_folder)
     scores = ScoredJudgements(table, (released_rows(table, metric),))
-    found = [
+    result = [
         evaluate(scores, level=level, agreement=agreement, significance=Significance(test="none")).averages[metric]
         for agreement in ("pearson", "spearman", "kendall")
     ]
-    assert found == pytest.approx(expected, abs=6e-5)
+    assert result == pytest.approx(expected, abs=6e-5)

@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ours(result: Reproduction, row: str) -> list[float | str | None]:
-    (found,) = [one for one in result.rows if one.name == row]
-    return [cell.ours for cell in found.cells.values()]
+    (actual,) = [item for item in result.rows if item.name == row]
+    return [cell.ours for cell in actual.cells.values()]
 
 
 def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
@@ -42,7 +42,7 @@ def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
 
 
 def test_options_change_the_values_and_are_named(folder: Path) -> None:
-    found = {}
+    actual = {}
     for name, options in (
         ("second", RankingOptions()),
         ("reversed", RankingOptions(reverse=True)),
@@ -50,12 +50,12 @@ def test_options_change_the_values_and_are_named(folder: Path) -> None:
         ("half, reversed", RankingOptions(ties="half", reverse=True)),
     ):
         result = reproduce(PAPER_TABLES["bt-table1"], at=folder, rankings=options)
-        found[name] = ours(result, "mean vs BT")[0]
+        actual[name] = ours(result, "mean vs BT")[0]
         assert any("non-default options" in note for note in result.notes) == (name != "second")
         assert result.to_dict()["options"]["ties"] == options.ties
-    assert found["second"] != found["reversed"], "the later column is another one"
-    assert found["half"] == pytest.approx(found["half, reversed"]), "half a win has no order"
-    assert found["half"] != found["second"]
+    assert actual["second"] != actual["reversed"], "the later column is another one"
+    assert actual["half"] == pytest.approx(actual["half, reversed"]), "half a win has no order"
+    assert actual["half"] != actual["second"]
 
 
 def test_data_limits_the_frames(folder: Path) -> None:
@@ -137,4 +137,21 @@ def test_options_of_other_tables_are_errors(folder: Path) -> None:
 def test_the_shared_task_table_lists_missing_inputs() -> None:
     result = reproduce(PAPER_TABLES["bt-table11.1"])
     assert [cell.published for cell in result.rows[2].cells.values()] == [38, 20, 23, 14]
-    assert any("submitted to the shared task: not public" in what for what in result.missing)
+    assert "submitted to the shared task are not public" in result.rows[2].reason
+    assert any(what.startswith("data set eval4nlp: no data folder set") for what in result.missing)
+
+
+def test_explanation_methods_are_ranked_as_systems(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlgauge.studies.published.explanations.TEXTS", 5)
+    monkeypatch.setattr("nlgauge.studies.published.explanations.NEIGHBOURS", 8)
+    rows = ("bertscore match", "bertscore lime", "sbert shapley")
+    result = reproduce(PAPER_TABLES["bt-figure11.1"], at=data_folder, model="minilm", rows=rows)
+    assert not result.missing
+    assert [row.name for row in result.rows] == list(rows)
+    strengths = [row.cells["target recall@K BT"].ours for row in result.rows]
+    assert all(0 <= strength <= 1 for strength in strengths)
+    assert any("11 systems" in note for note in result.notes)
+    with pytest.raises(RecipeError, match="is a table on explanation methods; omit options of rankings"):
+        reproduce(PAPER_TABLES["bt-figure11.1"], rankings=RankingOptions(full=True))
+    none = reproduce(PAPER_TABLES["bt-table11.1"], at=data_folder, model="none")
+    assert any("such as muse" in what for what in none.missing)

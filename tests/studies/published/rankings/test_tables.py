@@ -16,9 +16,9 @@ TABLES = {name: table for name, table in PAPER_TABLES.items() if table.kind == "
 def test_the_numbers_that_the_paper_gives_of_its_frames() -> None:
     """Section 5: 296 setups, 73,471 pairs of systems, 91,197 instances."""
     frames = TABLES["bt-table1"].frames
-    assert sum(one.metrics for one in frames) == 296
-    assert sum(one.metrics * one.systems * (one.systems - 1) // 2 for one in frames) == 73_471
-    assert sum(one.instances for one in frames) == 91_197
+    assert sum(frame.metrics for frame in frames) == 296
+    assert sum(frame.metrics * frame.systems * (frame.systems - 1) // 2 for frame in frames) == 73_471
+    assert sum(frame.instances for frame in frames) == 91_197
 
 
 def test_table_1_is_the_beginning_of_table_4() -> None:

@@ -23,9 +23,9 @@ def test_policies_decide_who_wins() -> None:
     """a wins once and ties four times: the mean prefers it, and so does BT unless ties are the later column's."""
     values = np.array([[0.9, 0.1], *([[0.5, 0.5]] * 4)])
     sets = [FrameSet("TC", "Dialogue", {"ROUGE_2": scores_of("rouge", ("a", "b"), values)})]
-    found = {policy: mean_against_bt(sets, policy)["TC", "ROUGE_2"] for policy in POLICIES}
-    assert found["second"] == pytest.approx(1)
-    assert {name for name, share in found.items() if share == 0} == set(POLICIES) - {"second", "second 1e-9"}
+    result = {policy: mean_against_bt(sets, policy)["TC", "ROUGE_2"] for policy in POLICIES}
+    assert result["second"] == pytest.approx(1)
+    assert {name for name, share in result.items() if share == 0} == set(POLICIES) - {"second", "second 1e-9"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from nlgauge.studies.published.runs import Reproduction
 
 
 def ours(result: Reproduction, row: str) -> dict[str, float]:
-    cells = next(one for one in result.rows if one.name == row).cells
+    cells = next(item for item in result.rows if item.name == row).cells
     return {label: cell.ours for label, cell in cells.items() if isinstance(cell.ours, float | int)}
 
 
@@ -41,22 +41,22 @@ def test_means_behind_figure_3(data_folder: Path) -> None:
         "BLEURT": (0.108, 0.304),
     }
     for name, (with_b, with_c) in known.items():
-        found = ours(result, name)
-        assert found["Freitag m(A,B)"] == pytest.approx(with_b, abs=5e-4)
-        assert found["Freitag m(A,C)"] == pytest.approx(with_c, abs=5e-4)
+        actual = ours(result, name)
+        assert actual["Freitag m(A,B)"] == pytest.approx(with_b, abs=5e-4)
+        assert actual["Freitag m(A,C)"] == pytest.approx(with_c, abs=5e-4)
 
 
 def test_gains_of_table_13(data_folder: Path) -> None:
     result = reproduce(find_paper_table("explain-table13"), at=data_folder)
     # Computed by others from 3,792 of the 3,795 rows, in whole points; print has 8 15 7 7 11 2 4.
-    found = ours(result, "BERTScore + mSBERT")
+    actual = ours(result, "BERTScore + mSBERT")
     pairs = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
-    assert [found[pair] for pair in pairs] == pytest.approx([8, 15, 7, 7, 11, 3, 4], abs=0.6)
-    assert round(found["avg"]) == 8
+    assert [actual[pair] for pair in pairs] == pytest.approx([8, 15, 7, 7, 11, 3, 4], abs=0.6)
+    assert round(actual["avg"]) == 8
     for row in result.rows[:4]:
         off = [cell.difference for cell in row.cells.values() if cell.difference is not None]
         assert len(off) == 8
-        assert max(abs(round(one)) for one in off) <= 2, row.name
+        assert max(abs(round(item)) for item in off) <= 2, row.name
     # Against sources two language pairs have released scores.
     assert set(ours(result, "XMoverScore + mSBERT")) == {"de-en", "zh-en"}
     text = result.render()
@@ -72,10 +72,10 @@ def test_no_weights_of_the_released_scores_against_sources_give_print(data_folde
     def most(one: str, other: str, pair: str) -> float:
         rows = pairs == pair
         first, second = (standardised(scored.released[name][there][rows]) for name in (one, other))
-        found = [
+        result = [
             correlate(share * first + (1 - share) * second, human[rows]).value for share in np.linspace(0, 1, 101)
         ]
-        return 100 * (max(found) / max(found[0], found[-1]) - 1)
+        return 100 * (max(result) / max(result[0], result[-1]) - 1)
 
     assert most("msbert", "laser", "de-en") == pytest.approx(6.2, abs=0.05)
     assert most("msbert", "laser", "zh-en") == pytest.approx(6.9, abs=0.05)
@@ -86,6 +86,6 @@ def test_selected_rows_and_missing_inputs(tmp_path: Path) -> None:
     result = reproduce(find_paper_table("explain-table13"), at=tmp_path, rows=["SBERT + LASER"])
     assert [row.name for row in result.rows] == ["SBERT + LASER"]
     assert not ours(result, "SBERT + LASER")
-    assert any("wmt17-testset" in one for one in result.missing)
+    assert any("wmt17-testset" in text for text in result.missing)
     with pytest.raises(RecipeError, match="explain-table6 is a table of released scores; omit model"):
         reproduce(find_paper_table("explain-table6"), model="minilm")

@@ -34,6 +34,8 @@ const USES = {
   tfidf: ["TF*IDF", "Words in common, rare ones count more. For summaries."],
   wer: ["WER", "Word edits."],
   xmoverscore: ["XMoverScore", "Translation quality and fluency from the source, without a reference."],
+  yisi0: ["YiSi-0", "Words with similar spelling; rare ones count more."],
+  yisi1: ["YiSi-1", "Meaning similarity; rare words count more."],
 };
 
 const metricTitle = (name) => USES[name]?.[0] ?? name;
