@@ -21,6 +21,7 @@ from nlgauge.studies.compare.comparison import CompareSettings
 from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.corpus import CorpusOptions
 from nlgauge.studies.explain.explanation import ExplainOptions
+from nlgauge.studies.meta.between import BetweenOptions
 from nlgauge.studies.meta.score_judgements import TuneOptions
 from nlgauge.studies.sensitivity.measure import SensitivityOptions
 from nlgauge.studies.stress.suite import StressOptions
@@ -60,6 +61,7 @@ CLASSES = (
     ),
     Keywords("StressKeywords", "Options of `stress`.", ("Metric", "Run", "Stress"), frozenset({"annotator", "lang"})),
     Keywords("TripleKeywords", "Options of `score_triples`.", ("Metric", "Run", "Draw")),
+    Keywords("BetweenKeywords", "Options of `relate_metrics`.", ("Between",)),
     Keywords("TuneKeywords", "Options of `tune_layer`.", ("Run", "Tune")),
     Keywords("SegmentKeywords", "Options of `Score.explain`.", ("Explanation",)),
     Keywords("ExplainKeywords", "Options of `explain_pair` and `explain_pairs`.", ("Metric", "Run", "Explanation")),
@@ -81,6 +83,7 @@ LONGEST = 90
 
 #: Options of runs and analyses by group.
 OPTION_SETS: dict[str, type[OptionSet]] = {
+    "Between": BetweenOptions,
     "Run": RunOptions,
     "Explanation": ExplainOptions,
     "Summary": CorpusOptions,

@@ -141,6 +141,19 @@ class DiscourseKeywords(TypedDict, total=False):
     threshold: float
 
 
+class BetweenKeywords(TypedDict, total=False):
+    """Options of `relate_metrics`."""
+
+    level: Literal["segment", "document", "topic", "system"]
+    agreement: Iterable[Literal["pearson", "spearman", "kendall"]]
+    criterion: str | PathLike[str] | None
+    aggregate: Literal["mean", "median", "bt"]
+    show: Literal["matrix", "scatter", "distribution", "disagreements"]
+    pair: Iterable[str | PathLike[str]]
+    quality: float
+    most: int
+
+
 class RunKeywords(_Run, total=False):
     """Options of a run."""
 

@@ -35,6 +35,9 @@ from nlgauge.studies.meta.questions import CORRELATIONS, LEVELS, Judgements, Que
 from nlgauge.studies.meta.row_scores import ScoredJudgements
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nlgauge.core.keywords import BetweenKeywords
     from nlgauge.data.judgements import JudgementTable
 
 #: Name of the human scores among those of metrics.
@@ -197,9 +200,9 @@ class MetricRelations(Result):
         return draw_relations(self, show or self.options["show"])
 
 
-def relate_metrics(scored: ScoredJudgements, **options: Any) -> MetricRelations:
+def relate_metrics(scored: ScoredJudgements, **options: Unpack[BetweenKeywords]) -> MetricRelations:
     """Compare metrics with each other and with human scores; options are `BetweenOptions`."""
-    settings = BetweenOptions.of(options)
+    settings = BetweenOptions.of(dict(options))
     table = scored.table
     if HUMAN in scored.names:
         msg = f"a metric is called {HUMAN!r}, the name of the human scores; rename it"

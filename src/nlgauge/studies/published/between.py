@@ -14,8 +14,8 @@ The correlation is the agreement of the columns. The figure is that of `nlgauge 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,24 +31,7 @@ from nlgauge.studies.published.tables import Column, TableRow
 _OWN = "F"
 
 
-@dataclass(frozen=True, repr=False)
-class BetweenReproduction(Reproduction):
-    """A recomputed figure of metrics next to each other."""
-
-    unwritten: ClassVar[tuple[str, ...]] = ("table", "relations")  # type: ignore[assignment]  # one more
-
-    relations: MetricRelations | None = None
-    """Not in JSON."""
-
-    def figure(self) -> Any:
-        """Draw the recomputed figure."""
-        if self.relations is None:
-            msg = f"nothing to draw: no value of {self.id} was computed, or it was read from JSON"
-            raise InputError(msg)
-        return self.relations.figure()
-
-
-def compute_between(request: Request) -> BetweenReproduction:
+def compute_between(request: Request) -> Reproduction:
     """Recompute a figure on the available data sets."""
     run = PublishedRun(request)
     columns = run.columns()
@@ -68,9 +51,12 @@ def compute_between(request: Request) -> BetweenReproduction:
             values |= _VALUES[run.table.experiment](run, judged, related, own)
             relations.append(related)
     result = run.reproduction(columns, values)
-    joined = _join(relations) if relations else None
-    fields = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    return BetweenReproduction(**fields, relations=joined)
+    return replace(result, drawing=_join(relations).figure) if relations else replace(result, drawing=_refuse)
+
+
+def _refuse() -> Any:
+    msg = "nothing to draw: no value was computed; the table lists the missing inputs"
+    raise InputError(msg)
 
 
 def _split(column: Column) -> tuple[str, str]:
@@ -99,14 +85,14 @@ def _relate(run: PublishedRun, judged: JudgedRows, part: str, columns: Sequence[
         raise InputError(msg)
     metrics = tuple(replace(scores[row.name], name=row.name) for row in rows if row.name in scores)
     experiment = run.table.experiment
-    related = relate_metrics(
-        ScoredJudgements(judged.table, metrics),
-        level=question.level,
-        agreement=(question.agreement,),
-        criterion=question.criterion,
-        show="disagreements" if experiment == "ranks" else experiment,
-        pair=(_OWN, HUMAN) if experiment == "ranks" and _OWN in scores else (),
-    )
+    options: dict[str, Any] = {
+        "level": question.level,
+        "agreement": (question.agreement,),
+        "criterion": question.criterion,
+        "show": "disagreements" if experiment == "ranks" else experiment,
+        "pair": (_OWN, HUMAN) if experiment == "ranks" and _OWN in scores else (),
+    }
+    related = relate_metrics(ScoredJudgements(judged.table, metrics), **options)
     return replace(
         related,
         matrices=tuple(matrix._replace(langpair=part) for matrix in related.matrices),
