@@ -16,6 +16,7 @@ from nlgauge.core.result import FORMATS, Result
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
+from nlgauge.studies.meta.between import MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 from nlgauge.studies.meta.score_judgements import tune_layer
@@ -50,6 +51,11 @@ def agreements(_: Path) -> Agreements:
     return Agreements(tuple(evaluate(scored, agreement=name, undefined="nan") for name in ("pearson", "kendall")))
 
 
+def relations(_: Path) -> MetricRelations:
+    scores = (given_rows(table(), "m", np.array([0.1, 0.3, 0.2])), given_rows(table(), "constant", np.ones(3)))
+    return relate_metrics(ScoredJudgements(table(), scores))
+
+
 def documents(folder: Path) -> Result:
     (folder / "parses.conllu").write_text(conllu(*DOCUMENTS), encoding="utf-8")
     texts = [annotated(document).text for document in DOCUMENTS]
@@ -75,6 +81,7 @@ RESULTS: dict[str, Callable[[Path], Result]] = {
     "ensembles": searched,
     "agreements": agreements,
     "agreement": lambda folder: agreements(folder).agreements[0],
+    "relations": relations,
     "layers": lambda _: tune_layer(table()),
     "sensitivity": lambda _: sensitivity({"a": TEXTS, "b": OTHERS}, TEXTS, "moverscore", preset="punctuation"),
 }
