@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+import nlgauge
 from nlgauge.data.cards import DATA_CARDS, check, load, recognise
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable
 from nlgauge.errors import DataWarning
+from nlgauge.stats.correlation import roc_auc
 
 TO_ENGLISH = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
 
@@ -218,6 +220,17 @@ def test_multi30k_counts_translations_that_are_file_names(here: Path) -> None:
         everything = load("multi30k", here, keep_file_names=True)
     assert [everything.langpair.count(pair) for pair in ("en-de", "en-fr")] == [3484, 2520]
     assert sum(text.endswith(".jpg") for text in everything.hypothesis) == len(everything) - len(table) == 236 + 255
+
+
+def test_paws_wiki_has_the_published_size_and_balance(here: Path) -> None:
+    # The README of the data set: PAWS-Wiki, labelled (final), test: 8,000 pairs, 44.2 % paraphrases.
+    table = load("paws-wiki", here)
+    assert (len(table), round(100 * table.gold().mean(), 1)) == (8000, 44.2)
+    # AUC of the first 1,600 pairs, computed before by hand from a custom table.
+    part = table.take(range(1600))
+    for metric, auc in {"bleu": 0.688, "chrf": 0.662}.items():
+        values = nlgauge.score(part.hypothesis, [group[0] for group in part.references], metric).segments[metric]
+        assert round(roc_auc(values, part.gold()), 3) == auc
 
 
 def test_paws_columns_have_the_right_names(here: Path) -> None:
