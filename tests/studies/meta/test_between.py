@@ -150,7 +150,7 @@ def test_figures_show_all_panels_and_values() -> None:
         "de-en, kendall", "zh-en, kendall", "average, kendall",
     ]  # fmt: skip
     shown = [text.get_text().replace("\u2212", "-") for text in matrix.axes[0].texts]
-    assert shown == [f"{value:.2f}" for value in result.matrix("de-en").values.ravel()]
+    assert [float(text) for text in shown] == [round(value, 2) for value in result.matrix("de-en").values.ravel()]
     scatter = result.figure("scatter")
     assert len(scatter.axes) == 4, "a row per language pair"
     points = np.concatenate([part.get_offsets() for part in scatter.axes[0].collections])

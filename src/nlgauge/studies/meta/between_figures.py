@@ -9,6 +9,7 @@ import numpy as np
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles, shorten
+from nlgauge.io.table import format_number
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.meta.between import (
     HUMAN,
@@ -70,7 +71,7 @@ def _draw_matrix(axes: Any, matrix: CorrelationMatrix) -> None:
     axes.imshow(np.nan_to_num(matrix.values), cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
     for i, line in enumerate(matrix.values):
         for j, value in enumerate(line):
-            text = f"{value:.2f}".replace("-", "\u2212") if np.isfinite(value) else "\u2013"
+            text = format_number(float(value), 2) or "\u2013"
             colour = "white" if abs(value) > _DARK else "#222222"
             axes.text(j, i, text, ha="center", va="center", fontsize=7 if size <= 12 else 5.5, color=colour)
     axes.add_patch(Rectangle((-0.48, -0.48), size - 0.04, 0.96, fill=False, edgecolor="#222222", linewidth=1.4))
@@ -138,7 +139,7 @@ def _draw_points(
             label = shorten(name, _MOST_NAME)
             axes.annotate(label, place, (shift, 2), textcoords="offset points", ha=side, fontsize=5, parse_math=False)
     value = correlate(*values, kind=kind, undefined="nan").value
-    shown = f"{value:.3f}".replace("-", "\u2212") if np.isfinite(value) else "undefined"
+    shown = format_number(value, 3) or "undefined"
     axes.set_title(f"{part.langpair}: {_SYMBOLS[kind]} = {shown}", loc="left", fontsize=9)
     human = HUMAN if result.criterion == HUMAN else f"{HUMAN} ({result.criterion})"
     labels = [human if name == HUMAN else name for name in (x, y)]
@@ -167,7 +168,7 @@ def _draw_distributions(result: MetricRelations) -> Any:
             weights = np.full(int(mask.sum()), 100 / mask.sum())
             axes.hist(values[mask], bins=edges, weights=weights, color=colour, alpha=0.5)
             axes.axvline(mean, color=colour, linestyle="--", linewidth=1.2)
-        effect = f"effect {row.effect:.2f}".replace("-", "\u2212") if np.isfinite(row.effect) else "no spread"
+        effect = f"effect {format_number(row.effect, 2)}" if np.isfinite(row.effect) else "no spread"
         title = f"{row.langpair} {shorten(row.metric, _MOST_NAME)}: {effect}, AUC {row.auc:.2f}"
         axes.set_title(title, loc="left", fontsize=8, parse_math=False)
         axes.set_ylabel("% of the group", fontsize=7.5)

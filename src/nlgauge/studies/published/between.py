@@ -50,7 +50,7 @@ def compute_between(request: Request) -> Reproduction:
             related = _relate(run, judged, name, own)
             values |= _VALUES[run.table.experiment](run, judged, related, own)
             relations.append(related)
-    result = run.reproduction(columns, values)
+    result = run.reproduction(columns, values, empty_columns=not values)
     return replace(result, drawing=_join(relations).figure) if relations else replace(result, drawing=_refuse)
 
 
