@@ -137,7 +137,9 @@ def test_a_signature_leads_back_to_its_precision(model: str, precision: str) -> 
 
 def test_a_signature_is_not_made_again_in_another_precision(model: str) -> None:
     made = score(model, precision="int8").signature
-    with pytest.raises(SignatureError, match=r"cannot be reproduced: engine coarse-7-int8@.*got coarse-7-fp32"):
+    with pytest.raises(
+        SignatureError, match=r"cannot be reproduced: engine: asked coarse-7-int8@.*got coarse-7-fp32"
+    ):
         nlgauge.score(HYPS, REFS, metric=made, model=model, precision="fp32")
     other = str(made).replace("3f0a51c2d9e8", "000000000000")
     with pytest.raises(SignatureError, match="asked coarse-7-int8@000000000000"):

@@ -56,7 +56,7 @@ def test_short_loops_share_one_timer(report: ProgressReport, clock: Clock, strea
         clock.now += 8
         counter.update(4)
         counter.close()
-    assert stream.getvalue() == "nlgauge: scoring, system 4 of 5: 4 of 4 segments (index 100 %), about 0 s left\n"
+    assert stream.getvalue() == "nlgauge: scoring, system 4 of 5: 4 of 4 segments (100 %), about 0 s left\n"
 
 
 def test_estimates_leave_out_what_was_done_before(report: ProgressReport, clock: Clock, stream: io.StringIO) -> None:

@@ -234,7 +234,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     `shared` are options for every metric of a call. They apply if the metric has them and the text does not set them.
 
     >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")  # doctest: +ELLIPSIS
-    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none', ...)
     """
     metric = metric_class(text.partition(":")[0])
     if issubclass(metric, CompositeMetric) and shared:

@@ -74,7 +74,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.kinds import Choice, Int, NumberList
+from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import Comparison, Pair, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.resources import StopwordList, idf_option
@@ -83,9 +83,10 @@ from nlgauge.core.vector_metric import State, VectorMetric, resolve_layer
 from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.baseline import BaselineChoice
+from nlgauge.metrics.parts.layers import exponents_option, punctuation_option, subwords_option
 from nlgauge.vectors.cloud import Alignment, Cloud
 from nlgauge.vectors.greedy import best_similarities, greedy_match_points, greedy_scores
-from nlgauge.vectors.points import PUNCTUATION, SUBWORDS, Aggregation, Routing, TokenFilter
+from nlgauge.vectors.points import Aggregation, Routing, TokenFilter
 from nlgauge.vectors.transport import check_size
 
 #: The filter that keeps all tokens.
@@ -97,7 +98,7 @@ class BERTScore(VectorMetric[Cloud]):
     """Greedy cosine matching of token vectors of one layer.
 
     >>> BERTScore(layer=4, idf="refs")  # doctest: +ELLIPSIS
-    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none', ...)
     """
 
     name: ClassVar[str] = "bertscore"
@@ -122,16 +123,9 @@ class BERTScore(VectorMetric[Cloud]):
         help="vectors of one layer, or power means of the last five",
         optional=True,
     )
-    exponents: str = option(
-        "-inf+1+inf", NumberList(finite=False), help="exponents of the power means", optional=True
-    )
-    subwords: str = option(
-        "all",
-        Choice(*SUBWORDS),
-        help="word pieces to keep: the first of each word, all, or their average",
-        optional=True,
-    )
-    punctuation: str = option("keep", Choice(*PUNCTUATION), help="whether to drop punctuation tokens", optional=True)
+    exponents: str = exponents_option(optional=True)
+    subwords: str = subwords_option("all", optional=True)
+    punctuation: str = punctuation_option("keep", optional=True)
 
     @property
     def unused(self) -> Mapping[str, str]:

@@ -89,7 +89,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.kinds import Choice, Float, Int, NumberList, Pattern
+from nlgauge.core.kinds import Choice, Int, Pattern
 from nlgauge.core.metric import Pair, Profile, profile_option
 from nlgauge.core.options import BY_PROFILE, option
 from nlgauge.core.resources import StopwordList, idf_option
@@ -97,19 +97,17 @@ from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State, VectorMetric
 from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts import cite
+from nlgauge.metrics.parts.layers import (
+    exponents_option,
+    punctuation_option,
+    routing_of,
+    routing_option,
+    subwords_option,
+    unused_by,
+)
 from nlgauge.metrics.parts.transport import Problem, mean_length, multiref_option, solver_option
 from nlgauge.vectors.cloud import Cloud
-from nlgauge.vectors.points import (
-    AGGREGATIONS,
-    PUNCTUATION,
-    ROUTING_DENOMINATORS,
-    ROUTING_KERNELS,
-    SPECIALS,
-    SUBWORDS,
-    Aggregation,
-    Routing,
-    TokenFilter,
-)
+from nlgauge.vectors.points import AGGREGATIONS, SPECIALS, Aggregation, TokenFilter
 from nlgauge.vectors.transport import trim_flow
 
 if TYPE_CHECKING:
@@ -148,20 +146,6 @@ SCORES: dict[str, Callable[[float], float]] = {
     "1/(1+cost)": lambda cost: 1 / (1 + cost),
 }
 
-#: The aggregation that an option applies to.
-_OWNERS = {"exponents": "pmeans"} | dict.fromkeys(
-    ("routing_step", "routing_epsilon", "routing_kernel", "routing_denominator"), "kde-routing"
-)
-
-
-def unused_by(aggregation: str) -> dict[str, str]:
-    """Options that apply to another aggregation, with the reason."""
-    return {
-        name: f"has no effect with aggregation={aggregation} (only with aggregation={owner})"
-        for name, owner in _OWNERS.items()
-        if owner != aggregation
-    }
-
 
 @dataclass(frozen=True)
 class WordMover:
@@ -177,10 +161,8 @@ class WordMover:
     @classmethod
     def of(cls, recipe: Any) -> Self:
         """Build it from the options of a recipe and its profile."""
-        routing = Routing(
-            recipe.routing_step, recipe.routing_epsilon, recipe.routing_kernel, recipe.routing_denominator
-        )
-        aggregation = Aggregation(recipe.aggregation, recipe.exponents, routing, recipe.published.unit_layers)
+        routing, unit = routing_of(recipe), recipe.published.unit_layers
+        aggregation = Aggregation(recipe.aggregation, recipe.exponents, routing, unit)
         keep = TokenFilter(recipe.subwords, recipe.punctuation, specials=recipe.specials)
         return cls(recipe.n, aggregation, keep, recipe.solver, recipe.published)
 
@@ -253,29 +235,14 @@ class MoverScore(VectorMetric[Cloud]):
         Pattern(*AGGREGATIONS),
         help="how to combine layers into one vector per token",
     )
-    exponents: str = option(
-        "-inf+1+inf",
-        NumberList(finite=False),
-        help="exponents of the power means; -inf: minimum, 1: mean, inf: maximum",
-    )
-    routing_step: float = option(1.0, Float(1e-6, 1e6), help="step size of layer routing (alpha)")
-    routing_epsilon: float = option(
-        0.05, Float(1e-12, 1e6), help="change of the agreement below which layer routing stops"
-    )
-    routing_kernel: str = option(
-        "epanechnikov", Choice(*ROUTING_KERNELS), help="kernel of layer routing", optional=True
-    )
-    routing_denominator: str = option(
-        "weighted",
-        Choice(*ROUTING_DENOMINATORS),
-        help="divisor of layer routing; weighted: sum of gamma k'; published: sum of k'",
-        optional=True,
-    )
+    exponents: str = exponents_option()
+    routing_step: float = routing_option("step")
+    routing_epsilon: float = routing_option("epsilon")
+    routing_kernel: str = routing_option("kernel")
+    routing_denominator: str = routing_option("denominator")
     idf: str = idf_option(BY_PROFILE)
-    subwords: str = option(
-        BY_PROFILE, Choice(*SUBWORDS), help="word pieces to keep: the first of each word, all, or their average"
-    )
-    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether to drop punctuation tokens")
+    subwords: str = subwords_option()
+    punctuation: str = punctuation_option()
     stopwords: str = option("none", StopwordList(), help="words to drop")
     specials: str = option(
         "keep", Choice(*SPECIALS), help="whether to keep special tokens such as [CLS] (published: keep)"

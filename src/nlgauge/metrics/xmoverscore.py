@@ -89,8 +89,9 @@ from nlgauge.core.tokens import TextView, TokenizedCorpus
 from nlgauge.core.vector_metric import State, VectorMetric, WindowTexts
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.moverscore import MoverScore, WordMover, unused_by
+from nlgauge.metrics.moverscore import MoverScore, WordMover
 from nlgauge.metrics.parts import cite
+from nlgauge.metrics.parts.layers import unused_by
 from nlgauge.metrics.parts.transport import multiref_option, solver_option
 from nlgauge.text.windows import NO_WINDOWS
 from nlgauge.vectors.transport import EXACT

@@ -178,7 +178,7 @@ def test_verbose_and_quiet_exclude_each_other(refused: Refusal) -> None:
 def test_progress_without_a_terminal_is_a_plain_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlgauge.io.progress.INTERVAL", 0.0)
     command = ("score", "a.txt", "--refs", "ref.txt", "--metric", "chrf")
-    assert run(*command).err.endswith("nlgauge: scoring chrf 6 of 6 segments (index 100 %), about 0 s left\n")
+    assert run(*command).err.endswith("nlgauge: scoring chrf 6 of 6 segments (100 %), about 0 s left\n")
     assert run(*command, "--quiet").err == ""
 
 
