@@ -109,6 +109,7 @@ def test_two_processes_write_at_once(own_cache: Path) -> None:
     environment = os.environ | {"NLGAUGE_CACHE": str(own_cache)}
     running = [subprocess.Popen([sys.executable, "-c", code, name], env=environment) for name in ("a", "b")]
     assert [process.wait(60) for process in running] == [0, 0]
-    lines = (index_folder() / "all.txt").read_text(encoding="utf-8").splitlines()
+    # A process that reads half a line of the other one starts with a line break, which leaves an empty line.
+    lines = [line for line in (index_folder() / "all.txt").read_text(encoding="utf-8").splitlines() if line]
     assert len(lines) == 400
     assert all(recipe_digest(line.partition(" ")[2]) == line.partition(" ")[0] for line in lines)

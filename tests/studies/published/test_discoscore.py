@@ -138,7 +138,7 @@ def test_rows_on_entities_read_word_vectors(wmt20: Path) -> None:
     result = reproduce(table, at=wmt20, model="none", rows="Lexical Graph", vectors=vectors)
     # The copy's sentences share the cat; those of the others share nothing, so that two of three pairs are told.
     assert ours(result, "Lexical Graph") == pytest.approx([100 * (2 / 6**0.5), -100 * (2 / 6**0.5)])
-    assert result.rows[0].reason == "entities by other word vectors; Dep2Vec in the paper"
+    assert result.rows[0].reason == "other word vectors; Dep2Vec in the paper"
     assert result.rows[0].recipe == f"lexical-graph:vectors={vectors}"
     features = PAPER_TABLES["disco-table11"]
     asked = {"at": wmt20, "data": "mt-metrics-eval", "rows": "Frequency (Entity)"}

@@ -397,11 +397,10 @@ class PublishedRun(Run):
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
-        if row.word_vectors == "model":
-            reasons.append("other word vectors")
+        if row.word_vectors == "used" and self.request.vectors is None:
+            reasons.append("entities by layer 0 of the encoder")
         elif row.word_vectors:
-            own_vectors = self.request.vectors is not None
-            reasons.append("entities by other word vectors" if own_vectors else "entities by layer 0 of the encoder")
+            reasons.append("other word vectors")
         if row.note and (identical or settings or not agreement):
             reasons.append(row.note)
         if self.table.reason and not agreement:
