@@ -26,7 +26,7 @@ from nlgauge.studies.sensitivity.measure import run_study, systems_table
 from nlgauge.studies.sensitivity.study import Study, Sweep
 
 #: A name that would be an element if it were not escaped.
-NAME = "<b>&new"
+NAME = "<u>&new"
 SYSTEMS = {NAME: SYSTEM_A, "base": SYSTEM_B}
 
 #: Public functions whose result is a text, a recipe, a file or nothing.
@@ -196,7 +196,7 @@ def test_a_result_is_a_table(folder: Path, name: str) -> None:
     checker.feed(shown)
     assert checker.open == []
     assert "table" in checker.seen or "svg" in checker.seen
-    assert "b" not in checker.seen, "texts and names are escaped"
+    assert "u" not in checker.seen, "texts and names are escaped"
     assert "<td>nan</td>" not in shown
 
 

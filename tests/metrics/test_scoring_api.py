@@ -160,7 +160,7 @@ def test_irreproducible_signature_is_refused(key: str) -> None:
 def test_another_version_is_scored_with_a_warning(key: str, value: str) -> None:
     signature = nlgauge.score(HYPS, FIRST).signature
     text = str(nlgauge.Signature(signature.metric, {**signature.recipe, key: value}))
-    with pytest.warns(NlgaugeWarning, match=f"{key}: asked {value}"):
+    with pytest.warns(NlgaugeWarning, match=f"the signature was made with .*{value}"):
         again = nlgauge.score(HYPS, FIRST, metric=text)
     assert again.f1.tolist() == nlgauge.score(HYPS, FIRST).f1.tolist()
 

@@ -22,12 +22,12 @@ With n = 1 and equal weights, "a cat" (rows) and "the cats" (columns) have the s
 
              the   cats
         a    0     .40           P = (.40 + .857) / 2 = .629
-        cat  .333  .857          R = (.333 + .857) / 2 = .595        YiSi = P R / (.5 P + .5 R) = .612
+        cat  .333  .857          R = (.333 + .857) / 2 = .595        YiSi = P R / (.5 P + .5 R) = .611
 
     >>> import nlgauge
     >>> score = nlgauge.score(["a cat"], ["the cats"], "yisi0:n=1,idf=none,tokenize=none")
     >>> {name: values.round(3).tolist() for name, values in score.segments.items()}
-    {'yisi': [0.612], 'precision': [0.629], 'recall': [0.595]}
+    {'yisi': [0.611], 'precision': [0.629], 'recall': [0.595]}
 
 Profiles and deviations
 -----------------------

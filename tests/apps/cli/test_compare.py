@@ -383,8 +383,8 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
         2, *command[: 1 + len(files)], *CHRF
     )
     says = refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--runs")
-    assert "--runs needs the name of each file's system, such as base=base.txt base=worse.txt" in says
-    for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
+    assert "--runs needs NAME=FILE for every file, and files with the same NAME are runs of one system" in says
+    for flags in (("--gate",), ("--test", "t"), ("--document-ids", "docs.txt")):
         assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
 
@@ -581,7 +581,7 @@ def test_a_few_segments_have_no_interval_and_no_star(run: Run, folder: Path, cou
     assert not metric["pairs"][0]["significant"]
     text = run(*command).out
     assert f"\n{count} segment" in text
-    assert f"{count} instances: no intervals, and no difference is called significant" in text
+    assert ": too few for intervals, which need 4, and for a verdict, which needs 10" in text
     assert run(*command, "--gate").status == 0
 
 

@@ -900,7 +900,7 @@ def test_texts_of_unknown_tokens_are_refused_without_an_option(run: Run, folder:
     command = ("score", "thai.txt", "--refs", "other.txt")
     refused = run(*command)
     assert (refused.status, refused.out) == (1, "")
-    assert "score these pairs 0 (unknown=zero) or normally (unknown=score)" in refused.err
+    assert "score these pairs 0 (-m NAME:unknown=zero) or normally (-m NAME:unknown=score)" in refused.err
     (record,) = run(*command, "-m", "bertscore:unknown=zero", *JSON).scores
     assert record["score"] == 0
     assert record["noted_segments"] == {"unknown": [0]}

@@ -32,7 +32,7 @@ def test_columns_are_chosen_by_name_pattern_or_default() -> None:
     [
         ({"hyps": "sys-a"}, "unknown column role 'hyps'; the roles are hyp, ref, src, id"),
         ({"hyp": "sys-c"}, r"no column 'sys-c' \(hyp\).*its columns are id, sys-a"),
-        ({"ref": "ref"}, "no column of hypotheses; name it with hyp=COLUMN"),
+        ({"ref": "ref"}, "no column of hypotheses; name it with --columns hyp=COLUMN"),
         ({"hyp": "ref", "id": "sys-*"}, "id must be a single column, got sys-a, sys-b"),
         ({"hyp": ["sys-a", "sys-a"]}, "hyp=sys-a is given twice"),
         ({"hyp": "*", "ref": "ref"}, r"column 'ref' matches both ref= and hyp=\*"),

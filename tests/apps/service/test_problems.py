@@ -60,7 +60,7 @@ def test_validation_errors_name_places_but_not_values() -> None:
         for number in range(30)
     ]
     problem = validation_problem(result).to_dict()
-    assert problem["detail"] == "systems.a[0] must be a string (and 29 more problems)"
+    assert problem["detail"] == "field 'systems.a[0]' must be a string (and 29 more problems)"
     assert len(problem["errors"]) == 10
     assert "secret" not in json.dumps(problem)
 
@@ -77,7 +77,7 @@ def test_value_of_several_types_is_one_error() -> None:
         {"type": "string_type", "loc": ("body", "refs", 1, "str"), "msg": "Input should be a valid string"},
         {"type": "list_type", "loc": ("body", "refs", 1, "list[str]"), "msg": "Input should be a valid list"},
     ]
-    assert validation_problem(result).to_dict()["detail"] == "refs[1] must be a string or a list"
+    assert validation_problem(result).to_dict()["detail"] == "field 'refs[1]' must be a string or a list"
 
 
 def test_system_may_be_named_like_a_type() -> None:

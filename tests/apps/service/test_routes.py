@@ -103,7 +103,7 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
     ("body", "status", "says"),
     [
         ({"refs": CATS}, 422, "hyps"),
-        ({"hyps": CATS, "systems": {"a": CATS}, "refs": CATS}, 422, "either"),
+        ({"hyps": CATS, "systems": {"a": CATS}, "refs": CATS}, 422, "both 'hyps' and 'systems'"),
         ({"hyps": CATS, "refs": CATS[:1]}, 422, "1 entry for 2 hypotheses"),
         ({"hyps": CATS}, 422, "nothing to compare with"),
         ({"hyps": [""], "refs": [""]}, 422, "both empty"),

@@ -143,7 +143,7 @@ def test_every_metric_is_bit_identical_in_shared_batches(thread: InferenceThread
     bodies = [
         {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metric": [metric]}
         for metric in METRICS
-        if metric != "lexical-graph"  # which needs a file that no request can name
+        if metric not in ("lexical-graph", "rouge-we")  # which need a file that no request can name
         for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
     ]
     futures = [thread.submit(caller.score(ScoreRequest.model_validate(body), [])) for body in bodies]

@@ -176,5 +176,5 @@ def test_invalid_arguments_are_refused(candidates: object, options: dict[str, ob
 def test_notebook_shows_chosen_candidates() -> None:
     ranking = nlgauge.rank([["a <cat>", "a dog"], ["rain"]], [["a <cat>"], ["rain"]], metric="chrf")
     shown = ranking._repr_html_()
-    assert "<td>0</td><td>a &lt;cat&gt;</td><td>100.0000</td>" in shown
+    assert "<td>0</td><td>a &lt;cat&gt;</td><td><b>100.0000</b></td>" in shown
     assert f"signature: {ranking.signature.short()}".replace("<", "&lt;") in shown

@@ -46,12 +46,12 @@ from nlgauge.studies.explain.corpus import (
     read_word_scores,
     read_word_tags,
 )
-from nlgauge.studies.explain.error_ranking import ErrorRankings, ErrorSystem, error_scores_of, rank_error_scores
 from nlgauge.studies.explain.explanation import ExplainOptions
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorOptions
 from nlgauge.studies.factors.surrogate import FactorStudy, Intervals
 
 if TYPE_CHECKING:
+    from nlgauge.studies.explain.error_ranking import ErrorRankings
     from nlgauge.studies.explain.explanation import Explanation
 
 
@@ -257,6 +257,8 @@ def _evaluate(args: argparse.Namespace) -> ErrorAgreements | ErrorRankings:
     if args.gold is None:
         parts = list(_errors_of_data(args))
         if args.compare:
+            from nlgauge.studies.explain.error_ranking import ErrorRankings, rank_error_scores
+
             rankings = [rank_error_scores(part.gold, part.scores, langpair=part.langpair) for part in parts]
             return ErrorRankings(tuple(rankings))
         agreements = [
@@ -296,6 +298,8 @@ def _errors_of_data(args: argparse.Namespace) -> Iterator[_WordErrors]:
         if args.scores is not None:
             scores = {file_label(args.scores): read_word_scores(args.scores, lower_is_error=args.lower_is_error)}
         else:
+            from nlgauge.studies.explain.error_ranking import ErrorSystem, error_scores_of
+
             systems = [ErrorSystem(metric, method) for metric in metrics for method in args.method]
             by_system = error_scores_of(part, systems, **options, **scoring_options(args))
             alone = len(args.method) == 1 and not args.compare
