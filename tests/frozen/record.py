@@ -2,7 +2,7 @@
 
     python -m tests.frozen.record                        write all of tests/frozen/outputs
     python -m tests.frozen.record scores readme          write only these parts
-    python -m tests.frozen.record --all-digits FOLDER    write numbers with all digits to a folder outside the repository
+    python -m tests.frozen.record --all-digits FOLDER    write all digits of numbers to a folder
 
 To compare two commits bit by bit on one machine, use `diff -r` on two such folders. Data sets are read from
 NLGAUGE_DATA; without it, the part that needs them is not updated. tests/frozen/test_frozen.py compares the outputs.

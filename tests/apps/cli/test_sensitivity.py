@@ -125,20 +125,8 @@ def test_a_missing_study_file(refused: Refusal) -> None:
 
 
 def test_what_the_settings_start_from_is_signed(run: Run) -> None:
-    command = (
-        "study",
-        "sensitivity",
-        "a.txt",
-        "b.txt",
-        "--refs",
-        "ref.txt",
-        "--preset",
-        "punctuation",
-        "-q",
-        "-m",
-        "moverscore",
-    )
-    out = run(*command, "--signature", "full").out
+    command = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation", "-q")
+    out = run(*command, "-m", "moverscore", "--signature", "full").out
     assert out.count("signature of ") == 1
     signature = out.partition("signature of moverscore (punctuation drop-ascii):")[2].split()[0]
     assert "|punctuation:drop-ascii|" in signature

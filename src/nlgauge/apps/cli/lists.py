@@ -84,12 +84,12 @@ def _list_models(args: argparse.Namespace) -> int:
     states = {card: _model_state(card) for card in CARDS.values()}
     rows = [
         [
-            *(card.name, card.origin, str(card.layers), f"{card.size_mb} MB", card.licence, card.kind, here),
-            ", ".join(card.languages),
+            *(card.name, card.kind, here, f"{card.size_mb} MB", str(card.layers), card.licence),
+            f"{card.origin} ({', '.join(card.languages) or 'several'})",
         ]
         for card, (here, _) in states.items()
     ]
-    columns = ["name", "model", "layers", "size", "licence", "kind", "here", "languages"]
+    columns = ["name", "kind", "here", "size", "layers", "licence", "model (languages)"]
     words = {"no": "not here", "damaged": "damaged"}
     notes = [f"{card.name} is {words[here]}: {fix}" for card, (here, fix) in states.items() if fix]
     sys.stdout.write(Table(columns, rows, notes=notes).to_text(width=0, line=LINE))
