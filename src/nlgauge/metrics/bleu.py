@@ -86,16 +86,13 @@ class SacreBLEUMetric(TextMetric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         from nlgauge.stats.corpus_counts import CorpusCounts
 
-        sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
-        values = [
-            sentence.sentence_score(hypothesis, list(group)).score
+        engine = self._engine(sentences=True)
+        # The two halves of sacrebleu's sentence_score, because the counts in between are kept.
+        counts = [
+            engine._extract_corpus_statistics([hypothesis], [[text] for text in group])[0]
             for hypothesis, group in report_progress(zip(hypotheses, references, strict=True))
         ]
-        most = max(len(group) for group in references)
-        # sacrebleu takes streams; if the number of references varies, None stands for a missing one.
-        streams = [[group[number] if number < len(group) else None for group in references] for number in range(most)]
-        # The two halves of sacrebleu's corpus_score, because the counts in between are kept.
-        counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
+        values = [engine._aggregate_and_compute([row]).score for row in counts]
         statistics = CorpusCounts(self._formula, np.array(counts, dtype=np.float64))
         return SystemResult(
             {self.main: np.array(values)}, corpus=self.corpus_scores(statistics), statistics=statistics
