@@ -152,6 +152,9 @@ class JS(_Distribution):
     main: ClassVar[str] = "js"
     higher_is_better: ClassVar[bool] = False
 
+    def describe_empty(self) -> str:
+        return "scored ln 2, the worst score"
+
     def compare(self, output: Ngrams, reference: Ngrams, idf: Callable[[Words], float]) -> float:
         return divergence(output, reference)
 
