@@ -182,12 +182,12 @@ def test_external_data_elsewhere_or_of_another_size_is_refused(
         weights(folder, TINY["bert"])
 
 
-def test_a_shape_of_a_million_axes_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
     """The product of its sizes would have millions of digits."""
     model = onnx.load_model_from_string(export(TINY["bert"], tiny_tensors(TINY["bert"]), "bias"))
     for stored in model.graph.initializer:
         if stored.name == "embeddings.word_embeddings.weight":
-            stored.dims.extend([2**62] * 1_000_000)
+            stored.dims.extend([2**62] * 100_000)
     folder = with_onnx(tmp_path / "model", model.SerializeToString())
     with pytest.raises(UnsupportedModelError, match=r"do not fit its shape"):
         weights(folder, TINY["bert"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.metric import TextMetric
 from nlgauge.core.options import option
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import DataWarning, MissingExtraError, RecipeError, user_stacklevel
 from nlgauge.io.packages import package_version, require
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts, language_code
@@ -133,6 +134,13 @@ def digest_of_references(groups: Iterable[Iterable[Iterable[str]]]) -> str:
     """The short digest of the words of all references, for metrics that count on them."""
     text = "\n".join("\t".join(" ".join(words) for words in group) for group in groups)
     return short_digest(hashlib.sha256(text.encode()).hexdigest())
+
+
+def warn_of_zero_idf(metric: str, documents: int, kind: str) -> None:
+    """Warn if idf, ln(documents / df), is 0 for all words, because it is counted on a single document."""
+    if documents == 1:
+        msg = f"idf of 1 {kind} is 0, so all scores of {metric} are 0; score the whole test set in one call"
+        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
 
 
 @dataclass(frozen=True, kw_only=True)
