@@ -147,7 +147,7 @@ def _common_budgets(curves: Sequence[BestCurve]) -> list[float]:
     least = max(curve.cost for curve in curves)
     most = min((len(curve.values) + 1) * curve.cost for curve in curves)
     budgets = {
-        round(number * curve.cost, 9)
+        float(f"{number * curve.cost:.12g}")
         for curve in curves
         for number in range(1, len(curve.values) + 1)
         if least <= number * curve.cost * (1 + 1e-9) and number * curve.cost < most * (1 - 1e-9)
