@@ -144,18 +144,17 @@ def warn_of_zero_idf(metric: str, documents: int, kind: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordMetric(TextMetric):
-    """Base of metrics on the words of a tokenizer, with or without case."""
+class TokenizedMetric(TextMetric):
+    """Base of metrics on words, whose default tokenizer depends on the language."""
 
-    usual_tokenizer: ClassVar[str] = _MOSES
-    derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
+    usual_tokenizer: ClassVar[str] = "13a"
 
-    case: str = option("lower", Choice("lower", "mixed"), help="lower: ignore case")
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
     tokenize: str = option(
         "",
-        Text("moses-LANG such as moses-en, or a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
-        help="tokenizer",
-        unset="by language",
+        Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
+        help="sacrebleu tokenizer",
+        unset="by language, else 13a",
     )
     lang: str = option(
         "",
@@ -168,16 +167,36 @@ class WordMetric(TextMetric):
     def resolve(self) -> None:
         """Set the default tokenizer of the language."""
         object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
-        if self.tokenize in {"", _MOSES}:
-            object.__setattr__(
-                self, "tokenize", tokenizer_for(self.lang, self.tokenize or type(self).usual_tokenizer)
-            )
-        moses, _, language = self.tokenize.partition("-")
-        if moses == _MOSES:
-            object.__setattr__(self, "tokenize", f"{_MOSES}-{language_code(language)}")
+        if not self.tokenize:
+            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, self.usual_tokenizer))
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
         return unsplit_language(self.name, self.tokenize, references)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordMetric(TokenizedMetric):
+    """Base of metrics on the words of a tokenizer, with or without case."""
+
+    usual_tokenizer: ClassVar[str] = _MOSES
+    derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
+
+    case: str = option("lower", Choice("lower", "mixed"), help="lower: ignore case")
+    tokenize: str = option(
+        "",
+        Text("moses-LANG such as moses-en, or a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
+        help="tokenizer",
+        unset="by language",
+    )
+
+    def resolve(self) -> None:
+        """Set the default tokenizer of the language, and the language of Moses."""
+        super().resolve()
+        if self.tokenize == _MOSES:
+            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, _MOSES))
+        moses, _, language = self.tokenize.partition("-")
+        if moses == _MOSES:
+            object.__setattr__(self, "tokenize", f"{_MOSES}-{language_code(language)}")
 
     def versions(self) -> dict[str, str]:
         fields = tokenizer_versions(self.tokenize)
