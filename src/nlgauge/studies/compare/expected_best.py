@@ -117,7 +117,7 @@ def compare_budgets(
             raise InputError(msg)
         low = high = None
         if scores.size >= LEAST_RUNS:
-            # A system's draws do not depend on the others.
+            # A system's draws depend on its place, not on the scores of others.
             rng = np.random.default_rng([seed, number])
             resampled = scores[rng.integers(scores.size, size=(resamples, scores.size))]
             draws[system] = expected_best(resampled, higher_is_better=higher_is_better)
