@@ -144,13 +144,15 @@ class CharacTER(TextMetric):
         return "scored 100"
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        comparisons = [
-            Comparison(np.array([[self._rate(hypothesis, reference)] for reference in group]))
-            for hypothesis, group in report_progress(zip(hypotheses, references, strict=True))
-        ]
+        comparisons = []
+        for number, (hypothesis, group) in enumerate(
+            report_progress(zip(hypotheses, references, strict=True)), start=1
+        ):
+            rates = [[self._rate(hypothesis, reference, f"segment {number}")] for reference in group]
+            comparisons.append(Comparison(np.array(rates)))
         return self.joined(comparisons, rule="best")
 
-    def _rate(self, hypothesis: str, reference: str) -> float:
+    def _rate(self, hypothesis: str, reference: str, where: str) -> float:
         output, target = (
             tuple((text.lower() if self.case == "lower" else text).split()) for text in (hypothesis, reference)
         )
@@ -158,7 +160,7 @@ class CharacTER(TextMetric):
             return 100.0 if target else 0.0
         if len(output) * len(target) > _MOST_PAIRS:
             msg = (
-                f"CharacTER of texts with {len(output)} and {len(target)} words would take minutes per segment; "
+                f"{where} of {self.name} has {len(output)} and {len(target)} words, whose search takes minutes; "
                 "split the texts into sentences, or use the metric 'eed'"
             )
             raise TooLongError(msg)
