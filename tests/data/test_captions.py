@@ -85,6 +85,13 @@ def test_coco_names_what_is_wrong(coco: Path) -> None:
         load("coco-captions", coco)
 
 
+def test_coco_names_an_image_without_a_number(coco: Path) -> None:
+    file = coco / "karpathy/captions_val2014_karpathy_results.json"
+    file.write_text('[{"image_id": "first", "caption": "a horse"}]', encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"image_id.*a whole number from 0 to 999999999999.*first"):
+        load("coco-captions", coco)
+
+
 def test_tables_of_captions_are_computed_on_the_owners_data(coco: Path) -> None:
     """By hand: the Pearson correlation of three systems, and the rules for several references."""
     result = reproduce(PAPER_TABLES["bertscore-table29"], at=coco, model="none")

@@ -125,6 +125,16 @@ def test_other_floats_are_converted(tmp_path: Path, kind: Any) -> None:
     )
 
 
+def test_scaled_product_is_refused(tmp_path: Path) -> None:
+    def scale(graph: onnx.GraphProto) -> None:
+        node = next(node for node in graph.node if node.op_type == "Gemm")
+        node.attribute.append(helper.make_attribute("alpha", 0.5))
+
+    folder = with_onnx(tmp_path, export(TINY["bert"], tiny_tensors(TINY["bert"]), "gemm", change=scale))
+    with pytest.raises(UnsupportedModelError, match="scales its weight or bias"):
+        weights(folder, TINY["bert"])
+
+
 # External data
 
 
@@ -179,6 +189,17 @@ def test_external_data_elsewhere_or_of_another_size_is_refused(
     (tmp_path / "secret").write_bytes(body)
     (folder / "model.onnx.data").write_bytes(body)
     with pytest.raises(UnsupportedModelError, match=message):
+        weights(folder, TINY["bert"])
+
+
+def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
+    """The product of its sizes would have millions of digits."""
+    model = onnx.load_model_from_string(export(TINY["bert"], tiny_tensors(TINY["bert"]), "bias"))
+    for stored in model.graph.initializer:
+        if stored.name == "embeddings.word_embeddings.weight":
+            stored.dims.extend([2**62] * 100_000)
+    folder = with_onnx(tmp_path / "model", model.SerializeToString())
+    with pytest.raises(UnsupportedModelError, match=r"do not fit its shape"):
         weights(folder, TINY["bert"])
 
 

@@ -172,6 +172,9 @@ def test_code_is_refused_by_name_and_never_runs(
         ({"w": tensor((10**9, 10**9), (0, 0))}, "sizes do not fit"),
         ({"w": tensor((3, 4), (4,))}, "sizes do not fit"),
         ({"w": tensor((3.0, 4))}, "sizes do not fit"),
+        ({"w": tensor((12, 1), (1, 2**70))}, "sizes do not fit"),
+        ({"w": tensor((0,), (1,), offset=2**70)}, "sizes do not fit"),
+        ({"w": tensor((1,) * 100, (1,) * 100)}, "sizes do not fit"),
         ({"w": tensor(storage=Storage(count=13))}, "a storage of 48 bytes that should have 52"),
         ({"w": tensor(storage=Storage("DoubleStorage"))}, "a storage of 48 bytes that should have 96"),
         ({"w": tensor(storage=Storage(key="../../secret"))}, "'w' without its storage"),
@@ -201,6 +204,8 @@ def test_anything_but_plain_tensors_is_refused(tmp_path: Path, content: Any, mes
         (b"\x80\x02\x85.", "damaged"),
         (b"\x80\x02u.", "damaged"),
         (b"\x80\x02.", "damaged"),
+        # With a search for each mark, this would take hours.
+        (b"\x80\x02" + b"(" * 200_000 + b"t" * 200_000 + b".", "a tuple, not a dictionary"),
     ],
 )
 def test_instructions_of_other_pickles_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
@@ -243,3 +248,27 @@ def test_archives_that_torch_did_not_write_are_refused(tmp_path: Path) -> None:
     (tmp_path / "long.bin").write_bytes(whole[: start + 20] + struct.pack("<II", 10**6, 10**6) + whole[start + 28 :])
     with pytest.raises(UnsafeFileError, match=r"truncated|damaged|that should have"):
         TorchFile(tmp_path / "long.bin")
+    # The version of zip in the list of members, which Python cannot read.
+    (tmp_path / "new.bin").write_bytes(whole.replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\xff\x00"))
+    with pytest.raises(UnsafeFileError, match="damaged"):
+        TorchFile(tmp_path / "new.bin")
+
+
+def test_bfloat16_tensors_of_one_storage_are_converted_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the rest of the storage per tensor, which for many tensors would take quadratic time and memory."""
+    storage = Storage("BFloat16Storage", count=24)
+    halves = (np.arange(24, dtype=np.float32).view(np.uint32) >> 16).astype("<u2")
+    content = {str(i): tensor((1,), (1,), offset=i, storage=storage) for i in range(24)}
+    file = TorchFile(write(tmp_path / "x.bin", dump(content), storages={"0": halves.tobytes()}))
+    sizes = []
+    keep = np.lib.stride_tricks.as_strided
+
+    def recorded(array: Any, *arguments: Any, **options: Any) -> Any:
+        sizes.append(array.size)
+        return keep(array, *arguments, **options)
+
+    monkeypatch.setattr(np.lib.stride_tricks, "as_strided", recorded)
+    assert [float(file.read(str(i))[0]) for i in range(24)] == list(range(24))
+    assert set(sizes) == {1}

@@ -10,6 +10,7 @@ from scipy.spatial.distance import jensenshannon
 
 import nlgauge
 from nlgauge.core.score import Score
+from nlgauge.errors import DataWarning, LanguageWarning
 
 TEXT, OTHER = "the cat and the dog saw the cat", "the dog and a cat saw the rain"
 
@@ -66,3 +67,17 @@ def test_summaries_that_share_words_win() -> None:
     for metric in ("js", "tfidf"):
         (table,) = nlgauge.compare(systems, refs, metric=metric, resamples=200).comparison.metrics
         assert table.winner == "good"
+
+
+@pytest.mark.parametrize("metric", ["js", "tfidf", "rouge1", "rougel", "rougesu"])
+def test_texts_without_latin_letters_are_reported(metric: str) -> None:
+    """The words of rouge-score have the letters a to z, so equal Russian texts have nothing in common."""
+    texts = ["Мы идём в парк.", "Он спит."]
+    with pytest.warns(LanguageWarning, match=f"in Cyrillic script, but {metric} reads only the letters a to z"):
+        nlgauge.score(texts, texts, metric)
+
+
+@pytest.mark.parametrize(("metric", "kind"), [("cider", "segment"), ("tfidf", "reference")])
+def test_idf_of_a_single_document_is_reported(metric: str, kind: str) -> None:
+    with pytest.warns(DataWarning, match=f"idf of 1 {kind} is 0, so all scores of {metric} are 0"):
+        assert nlgauge.score([TEXT], [TEXT], metric).system_score == 0

@@ -16,8 +16,9 @@ from nltk.translate.nist_score import corpus_nist
 import nlgauge
 from nlgauge.core.score import Score
 from nlgauge.data.loaders.wmt import load_wmt_package
+from nlgauge.errors import EmptyTextWarning, TooLongError
 from nlgauge.metrics.edit_rates import covering_edits
-from nlgauge.metrics.parts.edits import levenshtein
+from nlgauge.metrics.parts.edits import levenshtein, levenshtein_of_all
 
 HYPS = ["The ferry was cancelled in the storm.", "Bread is good.", "nobody wrote letters"]
 REFS = ["The ferry was called off because of the storm.", "The bread is the best.", "She wrote letters."]
@@ -34,6 +35,22 @@ def test_levenshtein_distance_is_that_of_the_table(first: list[str], second: lis
         for j, other in enumerate(second, start=1):
             row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (word != other)))
     assert levenshtein(first, second) == row[-1]
+
+
+@given(st.lists(st.permutations("aabcd ").map("".join), max_size=5), st.text("abcde ", max_size=9))
+def test_distances_of_several_texts_are_those_of_each(texts: list[str], target: str) -> None:
+    assert levenshtein_of_all(texts, target) == [levenshtein(text, target) for text in texts]
+
+
+def test_distances_of_more_texts_than_fit_in_a_block() -> None:
+    texts = ["".join(rotated) for i in range(99) for rotated in [("abc" * 300)[i:] + ("abc" * 300)[:i]]]
+    assert levenshtein_of_all(texts, "cab" * 299) == [levenshtein(text, "cab" * 299) for text in texts]
+
+
+def test_character_refuses_documents() -> None:
+    text = " ".join(map(str, range(600)))
+    with pytest.raises(TooLongError, match=r"segment 2 of character has 600 and 600 words, .* split the texts"):
+        nlgauge.score(["a", text], ["a", text], "character")
 
 
 @given(words, words)
@@ -215,3 +232,13 @@ def test_correlations_of_wmt18_are_those_of_the_paper(data_folder: Path) -> None
     wer, per, cder, nist = agreement(data_folder / "wmt18", "cs-en", ["wer", "per", "cder", "nist"])
     assert (round(-wer, 3), round(-per, 3), round(nist, 3)) == (0.951, 0.970, 0.954)
     assert -cder == pytest.approx(0.972, abs=0.0015)
+
+
+@pytest.mark.parametrize(
+    ("metric", "outcome", "score"),
+    [*((name, "scored 100", 100.0) for name in ("wer", "per", "cder", "ter", "character")), ("js", "ln 2", 0.6931)],
+)
+def test_warning_of_an_empty_text_has_the_score_of_a_distance(metric: str, outcome: str, score: float) -> None:
+    with pytest.warns(EmptyTextWarning, match=outcome):
+        scored = nlgauge.score([""], ["a cat"], metric)
+    assert scored.system_score == pytest.approx(score, abs=1e-4)

@@ -10,6 +10,7 @@ import pytest
 from tests.samples import HYPS, REFS
 
 import nlgauge
+from nlgauge.errors import TooLongError
 from nlgauge.metrics.yisi import common_substring, yisi
 
 #: The example texts of the released program (github.com/chikiulo/yisi, MIT licence: test/test_hyp.en, test_ref.en),
@@ -156,3 +157,9 @@ def test_alignment_of_single_tokens() -> None:
     alignment = score.alignments[0]
     assert alignment is not None
     assert alignment.hypothesis_match.tolist() == [0, 1, 2]
+
+
+def test_documents_whose_similarities_do_not_fit_in_memory_are_refused() -> None:
+    text = "word " * 10_000
+    with pytest.raises(TooLongError, match=r"YiSi-0 of 10000 x 10000 .*split the texts into segments"):
+        nlgauge.score([text], [text], "yisi0:tokenize=none")

@@ -66,3 +66,16 @@ def test_damaged_files_are_named(tmp_path: Path, recorded: dict[str, Any]) -> No
     (tmp_path / "vocab.json").write_text("[1, 2]", encoding="utf-8")
     with pytest.raises(ModelError, match=r"cannot read vocab\.json and merges\.txt of model"):
         XlmTokenizer.read(tmp_path, positions=None)
+
+
+def test_rare_symbols_have_ids_of_their_own_above_a_vocabulary_with_gaps(
+    tmp_path: Path, recorded: dict[str, Any]
+) -> None:
+    """With shared ids, byte-pair encoding would merge the wrong symbols."""
+    vocabulary = dict(recorded["vocabulary"])
+    last = max(vocabulary, key=vocabulary.__getitem__)
+    vocabulary[last] += 1000
+    tokenizer = read(tmp_path, {**recorded, "vocabulary": vocabulary})
+    ids = tokenizer._backend.get_vocab().values()
+    assert len(set(ids)) == len(ids) > len(vocabulary)
+    assert tokenizer.vocabulary_size == vocabulary[last] + 1

@@ -133,6 +133,9 @@ class CompositeMetric(Metric):
         """Whether a member's score of a pair depends on the other pairs."""
         return any(member.whole_corpus for member in self.base_metrics)
 
+    def describe_dependence(self) -> tuple[str, str]:
+        return next(member for member in self.base_metrics if member.whole_corpus).describe_dependence()
+
     def check(self) -> None:
         """Parse the members, to report an invalid one before anything runs."""
         if len(self.base_metrics) < 2:

@@ -316,6 +316,11 @@ class Metric(ABC, metaclass=_RecipeType):
         """How a segment with an empty text is scored, as the end of a warning; empty if another warning has it."""
         return "scored 0"
 
+    def describe_dependence(self) -> tuple[str, str]:
+        """Why the score of a pair depends on the other pairs, and the remedy; for metrics with `whole_corpus`."""
+        fix = "idf=none" if "idf" in self.options() else "another metric"
+        return f"scores by {self.name} depend on the other pairs of the corpus", f"use {fix}"
+
     def describe_note(self, note: Note) -> str:
         """The message of a warning about a note under this recipe."""
         return note.message.replace("{metric}", self.name)

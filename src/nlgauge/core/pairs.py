@@ -171,11 +171,8 @@ def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: 
     """Prepare a run as for a corpus; refuse recipes whose scores depend on more than a pair."""
     for metric in recipe.base_metrics:
         if metric.whole_corpus:
-            hint = "; set bounds=FILE (made by 'nlgauge build bounds')" if "bounds" in metric.options() else ""
-            msg = (
-                f"{metric.name} scales its scores by the lowest and highest value of a corpus, "
-                f"which pairs of texts do not have{hint}"
-            )
+            reason, fix = metric.describe_dependence()
+            msg = f"{reason}, which pairs of texts do not have; {fix}"
             raise RecipeError(msg)
         if isinstance(metric, VectorMetric) and metric.group > 1:
             msg = f"transforms={metric.transforms!r} needs neighbouring segments, which pairs do not have"

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.torch_file import UnsafeFileError
+from nlgauge.encoders.torch_file import MOST_AXES, UnsafeFileError
 
 if TYPE_CHECKING:
     import onnx
@@ -225,6 +225,9 @@ class OnnxFile:
                 continue
             # x W in the graph is x W^T with the parameter, so the parameter is the transpose of what is multiplied.
             by_rows = node.op_type == "Gemm" and any(a.name == "transB" and a.i for a in node.attribute)
+            if any(a.name in ("alpha", "beta") and a.f != 1 for a in node.attribute):
+                msg = f"the product {node.name!r} scales its weight or bias (alpha, beta), which no layer here does"
+                raise UnsafeFileError(msg)
             use = _Use(stored, transposed == by_rows)
             name = next((own for own in (value, stored) if own.endswith(".weight")), "") or _name(node, biases)
             if name and products.setdefault(name, use) != use:
@@ -257,8 +260,10 @@ class OnnxFile:
         raw = self._external(tensor) if external else self._bytes[slice(*(stored.raw or (0, 0)))]
         halves = _DTYPES[tensor.data_type] == "bfloat16"
         dtype = np.dtype("<u2" if halves else _DTYPES[tensor.data_type])
-        if any(size < 0 for size in stored.shape) or len(raw) != math.prod(stored.shape) * dtype.itemsize:
-            msg = f"the tensor {tensor.name!r} of {len(raw)} bytes, which do not fit its shape {stored.shape}"
+        sizes_fit = len(stored.shape) <= MOST_AXES and all(size >= 0 for size in stored.shape)
+        if not sizes_fit or len(raw) != math.prod(stored.shape) * dtype.itemsize:
+            shape = stored.shape[:MOST_AXES]
+            msg = f"the tensor {tensor.name!r} of {len(raw)} bytes, which do not fit its shape {shape}"
             raise UnsafeFileError(msg)
         numbers = raw.view(dtype)
         return ((numbers.astype(np.uint32) << 16).view(np.float32) if halves else numbers).reshape(stored.shape)

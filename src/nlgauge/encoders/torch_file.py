@@ -46,6 +46,9 @@ _ALLOWED = frozenset({_ORDERED, _TENSOR, _PARAMETER} | {f"torch.{name}" for name
 #: Largest description of tensors; that of a model with 10,000 tensors has 2 MB.
 _MOST_BYTES = 64 * 2**20
 
+#: Most axes and elements of a tensor; with more, checking the sizes of a hostile file would take hours.
+MOST_AXES, MOST_ELEMENTS = 16, 2**48
+
 #: Instructions without effect here, and instructions that push a value which is written in the pickle.
 _IGNORED = frozenset({"PROTO", "FRAME"})
 _LITERALS = frozenset({"BINUNICODE", "SHORT_BINUNICODE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"})
@@ -79,18 +82,23 @@ class StoredTensor:
 
     def fits(self) -> bool:
         """Whether all elements are inside the storage."""
+        if len(self.shape) != len(self.strides) or len(self.shape) > MOST_AXES:
+            return False
         numbers = (self.storage.elements, self.offset, *self.shape, *self.strides)
-        if not all(type(number) is int and number >= 0 for number in numbers) or len(self.shape) != len(self.strides):
+        if not all(type(number) is int and 0 <= number <= MOST_ELEMENTS for number in numbers):
             return False
         if 0 in self.shape:
             return True
-        last = self.offset + sum((size - 1) * step for size, step in zip(self.shape, self.strides, strict=True))
         # Strides of 0 would make a small file claim a tensor of any size.
-        return last < self.storage.elements and math.prod(self.shape) <= self.storage.elements
+        return self.end <= self.storage.elements and math.prod(self.shape) <= self.storage.elements
 
-
-class _Mark:
-    """The start of a list of arguments on the stack."""
+    @property
+    def end(self) -> int:
+        """The place after the last element in the storage."""
+        if 0 in self.shape:
+            return self.offset
+        steps = zip(self.shape, self.strides, strict=True)
+        return self.offset + sum((size - 1) * step for size, step in steps) + 1
 
 
 class _Interpreter:
@@ -98,11 +106,12 @@ class _Interpreter:
 
     def __init__(self) -> None:
         self._stack: list[Any] = []
+        self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
         self._steps: dict[str, Callable[[Any], None]] = {
             "GLOBAL": lambda text: self._push_name(*text.split(" ", 1)),
             "STACK_GLOBAL": lambda _: self._stack_global(),
-            "MARK": lambda _: self._stack.append(_Mark()),
+            "MARK": lambda _: self._marks.append(len(self._stack)),
             "EMPTY_DICT": lambda _: self._stack.append({}),
             "TUPLE": lambda _: self._stack.append(tuple(self._take_to_mark())),
             "TUPLE1": lambda _: self._tuple(1),
@@ -146,8 +155,8 @@ class _Interpreter:
         return values
 
     def _take_to_mark(self) -> list[Any]:
-        mark = max(index for index, value in enumerate(self._stack) if isinstance(value, _Mark))
-        values = self._stack[mark + 1 :]
+        mark = self._marks.pop()
+        values = self._stack[mark:]
         del self._stack[mark:]
         return values
 
@@ -234,7 +243,7 @@ class TorchFile:
         try:
             self._members, self._root = _members(path)
             content = self._run(self._member("data.pkl").tobytes())
-        except (zipfile.BadZipFile, KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, LookupError, ValueError, TypeError, AttributeError) as error:
             msg = f"a damaged archive ({error})"
             raise UnsafeFileError(msg) from error
         self._tensors = self._checked(content)
@@ -247,7 +256,7 @@ class TorchFile:
     def read(self, name: str) -> NDArray[np.float32]:
         """A tensor as float32; without a copy if it is stored so."""
         tensor = self._tensors[name]
-        raw = self._storage(tensor.storage)[tensor.offset :]
+        raw = self._storage(tensor.storage)[tensor.offset : tensor.end]
         if tensor.storage.dtype == "bfloat16":
             raw = (raw.astype(np.uint32) << 16).view(np.float32)
         steps = [step * raw.itemsize for step in tensor.strides]

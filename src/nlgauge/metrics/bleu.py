@@ -48,19 +48,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nlgauge.core.kinds import Choice, Int, Text
+from nlgauge.core.kinds import Choice, Int
 from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.word_metric import make_bleu, tokenizer_for, tokenizer_versions, unsplit_language
-from nlgauge.text.languages import language_code
+from nlgauge.metrics.parts.word_metric import TokenizedMetric, make_bleu, tokenizer_versions
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
-
-_DEFAULT = "13a"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +83,13 @@ class SacreBLEUMetric(TextMetric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         from nlgauge.stats.corpus_counts import CorpusCounts
 
-        sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
-        values = [
-            sentence.sentence_score(hypothesis, list(group)).score
+        engine = self._engine(sentences=True)
+        # The two halves of sacrebleu's sentence_score, because the counts in between are kept.
+        counts = [
+            engine._extract_corpus_statistics([hypothesis], [[text] for text in group])[0]
             for hypothesis, group in report_progress(zip(hypotheses, references, strict=True))
         ]
-        most = max(len(group) for group in references)
-        # sacrebleu takes streams; if the number of references varies, None stands for a missing one.
-        streams = [[group[number] if number < len(group) else None for group in references] for number in range(most)]
-        # The two halves of sacrebleu's corpus_score, because the counts in between are kept.
-        counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
+        values = [engine._aggregate_and_compute([row]).score for row in counts]
         statistics = CorpusCounts(self._formula, np.array(counts, dtype=np.float64))
         return SystemResult(
             {self.main: np.array(values)}, corpus=self.corpus_scores(statistics), statistics=statistics
@@ -111,7 +105,7 @@ class SacreBLEUMetric(TextMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BLEU(SacreBLEUMetric):
+class BLEU(TokenizedMetric, SacreBLEUMetric):
     """Corpus BLEU, and sentence BLEU for segments."""
 
     name: ClassVar[str] = "bleu"
@@ -123,20 +117,9 @@ class BLEU(SacreBLEUMetric):
 
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 
-    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
-    tokenize: str = option(
-        "",
-        Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
-        help="sacrebleu tokenizer",
-        unset="by language, else 13a",
-    )
-    lang: str = option(
-        "",
-        Text("a language code such as en", empty=True),
-        help="language of the texts; selects the default tokenizer: zh, ja-mecab, ko-mecab, or 13a for all others",
-        signed=False,
-        unset="none",
-    )
+    # Named here, because a signature has the options of a metric before those of its bases.
+    case: str = TokenizedMetric.same_option("case")
+    tokenize: str = TokenizedMetric.same_option("tokenize")
     smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing method")
     order: int = option(4, Int(1, 4), optional=True, help="longest n-gram")
 
@@ -144,15 +127,6 @@ class BLEU(SacreBLEUMetric):
     def title_of(cls, recipe: Mapping[str, str]) -> str:
         """BLEU-2 for n-grams of one and two words."""
         return f"{cls.title}-{recipe['order']}" if "order" in recipe else cls.title
-
-    def resolve(self) -> None:
-        """Set the default tokenizer of the language."""
-        object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
-        if not self.tokenize:
-            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, _DEFAULT))
-
-    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
-        return unsplit_language(self.name, self.tokenize, references)
 
     @property
     def _formula(self) -> str:

@@ -59,7 +59,7 @@ from nlgauge.core.run_options import report_progress
 from nlgauge.metrics.nist import Ngrams, count_ngrams
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.word_matches import porter_stemmer, stemmer_version
-from nlgauge.metrics.parts.word_metric import WordMetric, Words, digest_of_references
+from nlgauge.metrics.parts.word_metric import WordMetric, Words, digest_of_references, warn_of_zero_idf
 from nlgauge.text.tokenizer import is_punctuation
 
 _SCALE = 10.0
@@ -133,6 +133,7 @@ class CIDEr(WordMetric):
         return super().versions() | (stemmer_version() if self.stemmer == "yes" else {})
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        warn_of_zero_idf(self.name, len(references), "segment")
         groups = [[self._words(text) for text in group] for group in references]
         idf = segment_idf([count_ngrams(words, self.order) for words in group] for group in groups)
         comparisons = []

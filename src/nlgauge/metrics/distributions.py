@@ -58,8 +58,8 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.word_metric import Words, digest_of_references
-from nlgauge.metrics.rouge import rouge_words
+from nlgauge.metrics.parts.word_metric import Words, digest_of_references, warn_of_zero_idf
+from nlgauge.metrics.rouge import alphabet_problem, rouge_words
 
 Ngrams = Counter[Words]
 
@@ -114,6 +114,9 @@ class _Distribution(TextMetric):
         stemmer = {"stemmer_engine": f"nltk-{package_version('nltk', 'lexical')}"} if self.stemmer == "yes" else {}
         return stemmer | {"rouge_score": package_version("rouge-score", "lexical")}
 
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        return alphabet_problem(self.name, references)
+
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         groups = [[self._count(text) for text in group] for group in references]
         frequency = Counter(ngram for group in groups for counts in group for ngram in counts)
@@ -152,6 +155,9 @@ class JS(_Distribution):
     main: ClassVar[str] = "js"
     higher_is_better: ClassVar[bool] = False
 
+    def describe_empty(self) -> str:
+        return "scored ln 2, the worst score"
+
     def compare(self, output: Ngrams, reference: Ngrams, idf: Callable[[Words], float]) -> float:
         return divergence(output, reference)
 
@@ -166,6 +172,7 @@ class TFIDF(_Distribution):
     whole_corpus: ClassVar[bool] = True
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        warn_of_zero_idf(self.name, sum(map(len, references)), "reference")
         result = super().score_texts(hypotheses, references)
         digest = digest_of_references([[self._words(text) for text in group] for group in references])
         return replace(result, run={"idf_refs": digest})

@@ -118,6 +118,9 @@ class EED(TextMetric):
 
     case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
 
+    def describe_empty(self) -> str:
+        return "scored as two spaces"
+
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         comparisons = [
             Comparison(np.array([[self._distance(hypothesis, reference)] for reference in group]))

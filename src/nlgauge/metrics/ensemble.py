@@ -79,10 +79,8 @@ class Ensemble(CompositeMetric):
         super().check()
         for member in self.base_metrics:
             if member.whole_corpus:
-                msg = (
-                    f"{member.name} scales its scores by the corpus, so frozen norms do not apply to it; "
-                    f"freeze its bounds with 'nlgauge build bounds' and use {member.name}(bounds=bounds.json)"
-                )
+                reason, fix = member.describe_dependence()
+                msg = f"{reason}, so frozen norms do not apply to it; {fix}"
                 raise RecipeError(msg)
 
     def resolve_members(self, signatures: Sequence[Signature]) -> Resolved:

@@ -68,9 +68,29 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.parts import cite
+from nlgauge.text.languages import foreign_script
 
 #: From a reference and a hypothesis to precision, recall and F1.
 PairFunction = Callable[[str, str], tuple[float, float, float]]
+
+
+#: Number of references whose script is checked.
+_MOST_TEXTS = 1000
+
+
+def alphabet_problem(metric: str, references: Sequence[Sequence[str]]) -> str:
+    """A warning if most letters of the references are not Latin: rouge-score's words have the letters a to z.
+
+    >>> alphabet_problem("rouge1", [["Мы идём."]])[:56]
+    'references are in Cyrillic script, but rouge1 reads only'
+    """
+    script = foreign_script("\n".join(text for group in references[:_MOST_TEXTS] for text in group), {"Latin"})
+    if not script:
+        return ""
+    return (
+        f"references are in {script} script, but {metric} reads only the letters a to z and digits, so its scores "
+        "are meaningless; use chrf or bertscore"
+    )
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -143,6 +163,9 @@ class _Rouge(TextMetric):
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
         """The chosen measure."""
         return self.measure
+
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        return alphabet_problem(self.name, references)
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         words = rouge_words(self.stemmer == "yes")

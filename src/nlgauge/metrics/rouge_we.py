@@ -64,7 +64,7 @@ from nlgauge.metrics.nist import Ngrams
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.foci import WordVectorFile
 from nlgauge.metrics.parts.word_metric import Words
-from nlgauge.metrics.rouge import Rouge1, rouge_words
+from nlgauge.metrics.rouge import Rouge1, alphabet_problem, rouge_words
 
 Matrix = NDArray[np.float64]
 
@@ -118,6 +118,9 @@ class RougeWE(TextMetric):
 
     def versions(self) -> dict[str, str]:
         return {"rouge_score": package_version("rouge-score", "lexical"), "vectors": self.word_vectors.label}
+
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        return alphabet_problem(self.name, references)
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         table = self.word_vectors

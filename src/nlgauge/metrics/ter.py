@@ -76,6 +76,9 @@ class TER(SacreBLEUMetric):
             return {}
         return {"asian": "has no effect without normalized=yes or punctuation=no"}
 
+    def describe_empty(self) -> str:
+        return "scored 100"
+
     @property
     def _formula(self) -> str:
         return "rate"

@@ -170,7 +170,10 @@ class YiSi0(WordMetric):
     def _compare(self, x: Words, y: Words, weight: Callable[[str], float]) -> tuple[float, float, float]:
         if not x or not y:
             return 0.0, 0.0, 0.0
-        similarity = np.array([[lexical_similarity(word, other) for other in y] for word in x])
+        check_size(len(x), len(y), what="YiSi-0", instead="split the texts into segments")
+        rows, columns = ({word: place for place, word in enumerate(dict.fromkeys(words))} for words in (x, y))
+        table = np.array([[lexical_similarity(word, other) for other in columns] for word in rows])
+        similarity = table[np.ix_([rows[word] for word in x], [columns[word] for word in y])]
         weights = (np.array([weight(word) for word in words]) for words in (x, y))
         return yisi(similarity, *weights, n=self.n, alpha=self.alpha)
 

@@ -71,10 +71,8 @@ def fit_norms(
     members = list(dict.fromkeys(base_metrics(recipes)))
     for recipe in members:
         if recipe.whole_corpus:
-            msg = (
-                f"{recipe.name} scales scores by the range over each corpus, so fixed means do not fit; "
-                "fix its bounds first with 'nlgauge build bounds'"
-            )
+            reason, fix = recipe.describe_dependence()
+            msg = f"{reason}, so fixed means do not fit; {fix}"
             raise InputError(msg)
     judged = score_judgements(table, members, run=run, **score_options)
     columns = [(metric.parts[0].score.signature, metric.values) for metric in judged.metrics]

@@ -11,6 +11,7 @@ symbols, so these get ids above the vocabulary, which are replaced by the unknow
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import re
 import unicodedata
@@ -197,10 +198,9 @@ def _backend(
     vocabulary: dict[str, int], merges: list[tuple[str, str]], names: dict[str, str], more: list[str]
 ) -> tokenizers.Tokenizer:
     """Byte-pair encoding of words that are separated by blanks, between the special tokens of a text."""
-    ids = dict(vocabulary)
-    for first, second in merges:
-        for symbol in (first, second, first + second):
-            ids.setdefault(symbol, max(len(ids), 1 + max(vocabulary.values())))
+    rare = dict.fromkeys(symbol for first, second in merges for symbol in (first, second, first + second))
+    above = itertools.count(1 + max(vocabulary.values()))
+    ids = vocabulary | {symbol: next(above) for symbol in rare if symbol not in vocabulary}
     unknown = names["unk_token"]
     tokenizer = tokenizers.Tokenizer(
         models.BPE(ids, merges, unk_token=unknown, end_of_word_suffix=_END, fuse_unk=False)

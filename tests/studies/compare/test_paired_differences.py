@@ -128,6 +128,16 @@ def test_the_curve_crosses_zero_at_the_share_of_wins() -> None:
     assert row.sentence() == "mean, median and Bradley-Terry: a"
 
 
+def test_the_histogram_has_all_instances_although_edges_are_rounded() -> None:
+    # -0.057 / 7 * 7 is above -0.057.
+    worse, better = [0.0] * 7, [0.057] * 7
+    scores = score_tables({"m": {"a": worse, "b": better}})[0]
+    comparison = compared(a=worse, b=better)
+    for pair in (("a", "b"), ("b", "a")):
+        (row,) = paired_differences(comparison.metrics[0], scores, [pair])
+        assert row.histogram()[0].sum() == 7
+
+
 def test_of_many_systems_those_with_the_best_are_drawn() -> None:
     values = made(12, 7)
     systems = {f"s{number}": values[:, number].tolist() for number in range(7)}

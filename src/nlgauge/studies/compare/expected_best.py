@@ -117,7 +117,7 @@ def compare_budgets(
             raise InputError(msg)
         low = high = None
         if scores.size >= LEAST_RUNS:
-            # A system's draws do not depend on the others.
+            # A system's draws depend on its place, not on the scores of others.
             rng = np.random.default_rng([seed, number])
             resampled = scores[rng.integers(scores.size, size=(resamples, scores.size))]
             draws[system] = expected_best(resampled, higher_is_better=higher_is_better)
@@ -147,7 +147,7 @@ def _common_budgets(curves: Sequence[BestCurve]) -> list[float]:
     least = max(curve.cost for curve in curves)
     most = min((len(curve.values) + 1) * curve.cost for curve in curves)
     budgets = {
-        round(number * curve.cost, 9)
+        float(f"{number * curve.cost:.12g}")
         for curve in curves
         for number in range(1, len(curve.values) + 1)
         if least <= number * curve.cost * (1 + 1e-9) and number * curve.cost < most * (1 - 1e-9)

@@ -72,7 +72,8 @@ class PairedDifferences:
         width = (high - low) / (steps - 1) or 1.0
         edges = width * np.arange(math.floor(low / width), math.ceil(high / width) + 1)
         edges = edges if len(edges) > 1 else np.array([-1.0, 0.0, 1.0])
-        counts: NDArray[np.intp] = np.histogram(self.values, bins=edges)[0]
+        # An edge can be off the lowest or highest value by its rounding.
+        counts: NDArray[np.intp] = np.histogram(np.clip(self.values, edges[0], edges[-1]), bins=edges)[0]
         return counts, np.asarray(edges, dtype=np.float64)
 
     def sentence(self) -> str:

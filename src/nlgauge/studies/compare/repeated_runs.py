@@ -143,6 +143,10 @@ class RunComparison(ComparedSystems[RunPair], Result):
             "expected best: expected score of the best of so many runs (Dodge et al. 2019)",
             f"low, high: {100 * self.level:.10g} % bootstrap interval over runs; P(best): share of resamples",
         ]
+        if not self.equal_budget.rows:
+            notes = [
+                "no common budget: a run of one system costs more than all runs of another; add runs of the latter"
+            ]
         caption = f"{self.metric}, at equal budget ({self.best_of})"
         return row_table(self.equal_budget.rows, columns, caption, notes)
 

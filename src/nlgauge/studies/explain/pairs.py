@@ -341,11 +341,11 @@ class _Explainer:
             notes.append(f"{metric.name} does not align words{effect}")
         asked = options.leave_one_out or options.lime
         if metric.whole_corpus and (wanted or asked):
-            reason = f"{metric.name} scales its parts over the whole corpus, so a pair has no separate score"
+            reason, fix = metric.describe_dependence()
             if options.shapley or asked:
-                msg = f"{reason}; fix the range with bounds=FILE (nlgauge build bounds)"
+                msg = f"{reason}, so a pair has no separate score; {fix}"
                 raise RecipeError(msg)
-            notes.append(f"{reason}: no alignment and no Shapley values")
+            notes.append(f"{reason}, so a pair has no separate score: no alignment and no Shapley values")
         elif wanted or asked:
             masked = MaskedText(self.prepared, options, index, getattr(explanation, options.side).text)
             if options.leave_one_out:

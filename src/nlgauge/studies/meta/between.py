@@ -234,7 +234,8 @@ def relate_metrics(scored: ScoredJudgements, **options: Unpack[BetweenKeywords])
         separations += _separations(part, settings.quality, notes)
         disagreements += _disagreements(table, part, rows, settings)
     if len(table.langpairs) > 1:
-        matrices += [_average([one for one in matrices if one.agreement == kind]) for kind in settings.agreement]
+        by_kind = ([matrix for matrix in matrices if matrix.agreement == kind] for kind in settings.agreement)
+        matrices += [_average(group) for group in by_kind]
     signatures = {metric.name: next(iter(metric.signatures.values()), "") for metric in scored.metrics}
     return MetricRelations(
         table.name,
