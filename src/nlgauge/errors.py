@@ -35,6 +35,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -184,6 +185,18 @@ def did_you_mean(name: str, known: Iterable[str], *, see: str = "") -> str:
     if closest := closest_name(name, known):
         return f"; did you mean {closest!r}?" + (f" See {see!r}" if see else "")
     return f"; see {see!r}" if see else ""
+
+
+def refuse_word(option: str, value: str, known: Iterable[str], *, file: str, names: str = "") -> None:
+    """Refuse the value of an option that takes names and files if it is neither, nor written like a path.
+
+    `file` says what the file is. `names` lists the names in the message (default: all that are known).
+    """
+    if value.replace("-", "_").isidentifier() and not os.path.exists(value):
+        words = list(known)
+        listed = names or ", ".join(words)
+        msg = f"{option} must be {listed} or {file}, got {value!r}{did_you_mean(value, words)}"
+        raise RecipeError(msg)
 
 
 def closest_name(name: str, known: Iterable[str]) -> str:
