@@ -202,7 +202,7 @@ def refuse_word(option: str, value: str, known: Iterable[str], *, file: str, nam
 def closest_name(name: str, known: Iterable[str]) -> str:
     """The known name that is spelt most alike, or starts alike; empty where none is."""
     spellings = {spelling.casefold(): spelling for spelling in known}
-    matches = difflib.get_close_matches(name.casefold(), spellings, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(name.casefold(), sorted(spellings, reverse=True), n=1, cutoff=0.7)
     if not matches and len(name) >= _LEAST_START:
         matches = [spelling for spelling in spellings if spelling.startswith(name.casefold())]
     return spellings[matches[0]] if matches else ""

@@ -122,7 +122,7 @@ def test_table_for_a_paper(run: Run, refused: Refusal) -> None:
     assert "(paired bootstrap, p &lt; 0.05)" in markdown
     assert run(*command, "-f", "html").out.startswith("<table>\n<caption>Scores of 2 systems on 40 segments.")
     assert run(*command).out.startswith("System")
-    assert "--table paper is written as text, latex, markdown, html, not tsv" in refused(2, *command, "-f", "tsv")
+    assert "--table paper supports text, latex, markdown, html, not tsv" in refused(2, *command, "-f", "tsv")
     assert "--all prints all tables, and --table paper one" in refused(2, *command, "--all")
     assert "--percent works only with --table" in refused(2, *command[:-2], "--percent")
     assert "add --table paper" in refused(2, *command[:-1], "pairs", "-f", "tsv", "--percent")
@@ -651,8 +651,8 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare base.json --report-alignments 3", 2, "--report-alignments works only with --report"),
         ("compare base.json --shuffles 3", 2, "--shuffles works only with --ratings, which was not given"),
         ("compare base.json --ratings --shuffles -1", 2, "--shuffles must be a whole number from 0, got '-1'"),
-        ("compare base.json -o x.html --report x.html", 1, "-o and --report both write 'x.html'"),
-        ("compare base.json -o x.html --report ./x.html", 1, "-o and --report both write './x.html'"),
+        ("compare base.json -o x.html --report x.html", 2, "-o and --report both write 'x.html'"),
+        ("compare base.json -o x.html --report ./x.html", 2, "-o and --report both write './x.html'"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "scores are read from .tsv, .csv, .jsonl and .json files"),
         (

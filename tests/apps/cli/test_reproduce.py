@@ -219,5 +219,5 @@ def test_options_of_one_table_are_refused_with_all(refused: Refusal, folder: Pat
     assert "--all does not accept table3, --ties" in refused(
         2, "study", "reproduce", "table3", "--all", "--ties", "half"
     )
-    assert "name a table, or use 'list' or --all" in refused(2, "study", "reproduce")
+    assert "name a table or figure, 'list' or --all" in refused(2, "study", "reproduce")
     assert "--minutes works only with --all" in refused(2, "study", "reproduce", "table3", "--minutes", "1")
