@@ -384,8 +384,9 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     )
     says = refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--runs")
     assert "--runs needs NAME=FILE for every file" in says
-    for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
+    for flags in (("--gate",), ("--test", "t"), ("--document-ids", "docs.txt")):
         assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
+    assert "--plot draws runs at equal budget; add --best-of runs" in refused(2, *command, "--plot", "x.png")
 
 
 def test_budget_is_shown_next_to_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
