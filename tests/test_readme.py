@@ -14,6 +14,7 @@ from tests.docs.tutorial_runner import difference
 
 import nlgauge
 from nlgauge.apps.cli import main, parser_for
+from nlgauge.core.registry import built_in_metrics
 from nlgauge.io.store.catalog import CARDS
 
 if sys.version_info >= (3, 11):
@@ -109,6 +110,7 @@ def test_exit_status_is_that_of_the_commands(
 
 
 def test_counts_are_those_of_the_package() -> None:
+    assert f"all {len(built_in_metrics())} metrics" in README
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     required = [name for name in project["dependencies"] if "python_version" not in name]
     (count,) = re.findall(r"(\w+) dependencies and no PyTorch", README)

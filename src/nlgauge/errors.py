@@ -35,6 +35,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -186,10 +187,22 @@ def did_you_mean(name: str, known: Iterable[str], *, see: str = "") -> str:
     return f"; see {see!r}" if see else ""
 
 
+def refuse_word(option: str, value: str, known: Iterable[str], *, file: str, names: str = "") -> None:
+    """Refuse the value of an option that takes names and files if it is neither, nor written like a path.
+
+    `file` says what the file is. `names` lists the names in the message (default: all that are known).
+    """
+    if value.replace("-", "_").isidentifier() and not os.path.exists(value):
+        words = list(known)
+        listed = names or ", ".join(words)
+        msg = f"{option} must be {listed} or {file}, got {value!r}{did_you_mean(value, words)}"
+        raise RecipeError(msg)
+
+
 def closest_name(name: str, known: Iterable[str]) -> str:
     """The known name that is spelt most alike, or starts alike; empty where none is."""
     spellings = {spelling.casefold(): spelling for spelling in known}
-    matches = difflib.get_close_matches(name.casefold(), spellings, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(name.casefold(), sorted(spellings, reverse=True), n=1, cutoff=0.7)
     if not matches and len(name) >= _LEAST_START:
         matches = [spelling for spelling in spellings if spelling.startswith(name.casefold())]
     return spellings[matches[0]] if matches else ""

@@ -81,7 +81,7 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
         (lambda content: first(content).pop("segments"), "score 0: the dict of a score has no 'segments'"),
         (lambda content: first(content).update(segments=[]), "score 0: the dict of a score has no segments"),
         (lambda content: first(content).update(segments=[3]), "score 0 is not a score written by nlgauge"),
-        (lambda content: first(content).update(signature=":"), "score 0: a signature must start with"),
+        (lambda content: first(content).update(signature=":"), "score 0: ':' is not a signature"),
         (lambda content: first(content)["statistics"].update(formula="x"), "score 0: formula must be one of bleu"),
         (
             lambda content: first(content).update(main="f1"),

@@ -142,7 +142,7 @@ def test_warning_about_empty_texts_says_what_each_metric_does(metrics: list[str]
 
 def test_idf_that_is_no_file_is_compared_with_the_words() -> None:
     with pytest.raises(
-        nlgauge.errors.InputError, match=r"idf must be none, refs, both or a file .*'ref'; did you mean 'refs'"
+        nlgauge.errors.RecipeError, match=r"idf must be none, refs, both or a file .*'ref'; did you mean 'refs'"
     ):
         nlgauge.score(["a"], ["b"], "bertscore:idf=ref")
 

@@ -137,7 +137,7 @@ def test_the_lexical_graph_joins_nouns_by_vectors(recipe: str, tmp_path: Path) -
 
 
 def test_lexical_graph_without_vectors_is_refused(recipe: str) -> None:
-    with pytest.raises(RecipeError, match="needs word vectors; set vectors=FILE"):
+    with pytest.raises(RecipeError, match="needs word vectors; set lexical-graph:vectors=FILE"):
         nlgauge.score([text(HYPOTHESIS)], metric=f"lexical-graph:{recipe}")
 
 

@@ -183,7 +183,10 @@ class Signature:
             msg = f"{text!r} is a short signature: Signature.find() and 'nlgauge signature show' get the full one"
             raise SignatureError(msg)
         if not metric or ":" in metric:
-            msg = f"a signature must start with a metric and '|', such as 'bertscore|layer:4|...', got {text!r}"
+            msg = (
+                f"{text!r} is not a signature: it must start with a metric and '|', such as 'bertscore|layer:4|...', "
+                "or be a short one: h: and 8 hexadecimal digits"
+            )
             raise SignatureError(msg)
         return cls(unquote(metric), _split(fields, text), _split(run_text, text))
 

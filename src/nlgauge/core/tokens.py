@@ -11,7 +11,6 @@ The idf table that weights each text:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from nlgauge.core.corpus import Corpus
 from nlgauge.encoders.base import EncodedText, Encoder
-from nlgauge.errors import InputError, did_you_mean
+from nlgauge.errors import InputError, refuse_word
 from nlgauge.io.storage import short_digest
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
@@ -256,15 +255,6 @@ def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     return tables
 
 
-def _refuse_word(choice: str) -> None:
-    """Refuse a word that is neither a file nor looks like one."""
-    if re.fullmatch(r"[\w-]+", choice) and not Path(choice).exists():
-        words = ", ".join(("none", *COUNTED))
-        hint = did_you_mean(choice, ("none", *COUNTED))
-        msg = f"idf must be {words} or a file made by 'nlgauge build idf', got {choice!r}{hint}"
-        raise InputError(msg)
-
-
 def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     tokenizer = corpus.tokenizer
 
@@ -274,7 +264,7 @@ def _count_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     if choice == "none":
         return IdfTables()
     if choice not in COUNTED:
-        _refuse_word(choice)
+        refuse_word("idf", choice, ("none", *COUNTED), file="a file made by 'nlgauge build idf'")
         loaded = IdfTable.load(Path(choice))
         if loaded.tokenizer == tokenizer.alternative_digest:
             ways = "without a space before each document" if tokenizer.prefix_space else "with one"

@@ -149,8 +149,8 @@ def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
     )
     if not covered:
         return "use a model trained on the language (--model)"
-    languages = f"{len(CARDS[MULTILINGUAL].languages)} languages, see 'nlgauge models list'"
-    return f"use model {MULTILINGUAL!r} (--model {MULTILINGUAL}: {languages}), which covers {' and '.join(covered)}"
+    scripts_of_model = " and ".join(covered)
+    return f"use --model {MULTILINGUAL}, which supports {scripts_of_model} ('nlgauge models list' has its languages)"
 
 
 Representation = TypeVar("Representation")

@@ -205,7 +205,10 @@ class JudgementTable:
         """
         name = self.default_criterion if criterion is None else criterion
         if name is None:
-            msg = f"{self.name} has human scores of systems only, not of segments; use system_scores[langpair]"
+            msg = (
+                f"{self.name} has human scores of systems only, not of segments; use --level system (Python: "
+                "system_scores[langpair])"
+            )
             raise InputError(msg)
         if name in self.released:
             caveat = self.caveats.get(name, "a metric score, not a human score")

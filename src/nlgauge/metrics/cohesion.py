@@ -229,7 +229,7 @@ class LexicalGraph(AnnotatedTextMetric):
     def word_vectors(self) -> WordVectors:
         """The word vectors of the file, which is read once."""
         if self.vectors == "none":
-            msg = "lexical-graph needs word vectors; set vectors=FILE"
+            msg = "lexical-graph needs word vectors; set lexical-graph:vectors=FILE"
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 

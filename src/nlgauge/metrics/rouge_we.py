@@ -112,7 +112,7 @@ class RougeWE(TextMetric):
     def word_vectors(self) -> WordVectors:
         """The word vectors of the file, which is read once."""
         if self.vectors == "none":
-            msg = "rouge-we needs word vectors; set vectors=FILE"
+            msg = "rouge-we needs word vectors; set rouge-we:vectors=FILE"
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 

@@ -41,7 +41,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError, refuse_word
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS
@@ -196,6 +196,9 @@ def load_stopwords(name: str) -> StopWords:
     source, dash, language = name.partition("-")
     if dash and source in _SOURCES and not Path(name).is_file():
         return _by_name(name, source, language)
+    refuse_word(
+        "stopwords", name, ["none"], names="none, a list (such as spacy-en)", file="a file with one word per line"
+    )
     try:
         text = whole_text(read_bytes(name), name)
     except InputError as error:

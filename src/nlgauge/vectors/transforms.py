@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.base import EncodedText, format_vectors_digest
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, RecipeError, refuse_word
 from nlgauge.io.storage import FrozenArrays, arrays_digest, read_format, short_digest, text_digest
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
@@ -322,10 +322,9 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
     if path.suffix.upper() in {".BAM", ".GBDD"}:
         return load_published([path])
     if not path.exists():
-        msg = (
-            f"transform {name!r} does not exist: expected {POSITION_NORM}, or a file made by 'nlgauge align fit' or "
-            "'nlgauge build means'"
-        )
+        made = "a file made by 'nlgauge align fit' or 'nlgauge build means'"
+        refuse_word("transforms", name, ("none", POSITION_NORM), file=made)
+        msg = f"transform {name!r} does not exist: expected {POSITION_NORM}, or {made}"
         raise InputError(msg)
     for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
         if read_format(path) == kind.FORMAT:

@@ -160,19 +160,19 @@ def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> N
 
 def test_output_with_gz_suffix_is_refused(refused: Refusal, folder: Path) -> None:
     """`-o x.json.gz` would be a text table under that name, which nothing reads."""
-    assert "cannot write 'x.json.gz': results are not compressed" in refused(1, *SCORE, "-o", "x.json.gz")
+    assert "cannot write 'x.json.gz': results are not compressed" in refused(2, *SCORE, "-o", "x.json.gz")
     assert not (folder / "x.json.gz").exists()
 
 
 def test_report_with_the_suffix_of_another_format_is_refused(refused: Refusal, folder: Path) -> None:
     command = ["compare", "a=hyp.txt", "b=hyp.txt", "--refs", "ref.txt", "-m", "chrf", "--report", "r.pdf"]
-    assert "cannot write 'r.pdf': a report is an HTML page; use a name such as report.html" in refused(1, *command)
+    assert "cannot write 'r.pdf': a report is an HTML page; use a name such as report.html" in refused(2, *command)
     assert not (folder / "r.pdf").exists()
 
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out.PDF", "fig.png", "table.docx", "scores.parquet"])
 def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, folder: Path, name: str) -> None:
-    said = refused(1, *SCORE, "-o", name)
+    said = refused(2, *SCORE, "-o", name)
     assert f"cannot write {name!r}: results are text, not {Path(name).suffix.lower()}; use a name such as" in said
     assert "--format" in said
     assert not (folder / name).exists()

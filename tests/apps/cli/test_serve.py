@@ -48,7 +48,7 @@ def test_flags_become_settings(served: list[Settings], tmp_path: Path, monkeypat
         ("--host 0.0.0.0", 2, "--insecure"),
         ("--port 99999", 2, "--port must be a whole number from 0 to 65535, got '99999'"),
         ("--threads 0", 2, "--threads must be a whole number from 1, got '0'"),
-        ("--preload x", 2, "--preload: unknown model 'x'; choose from minilm"),
+        ("--preload x", 2, "--preload: unknown model 'x'; see 'nlgauge models list'"),
         ("--stop-seconds -1", 2, "--stop-seconds must be a number of seconds from 0, below 86400, got '-1'"),
         ("--max-seconds inf", 2, "--max-seconds must be a number above 0, got 'inf'"),
         ("--trust-proxy x", 2, "--trust-proxy must be an IP address or network"),

@@ -77,7 +77,11 @@ def test_show_reads_the_hash_of_bert_score(run: Run) -> None:
     ],
 )
 def test_show_reads_other_hashes_of_bert_score(run: Run, text: str, expected: list[str]) -> None:
-    (recipe,) = [line for line in run("signature", "show", text).out.splitlines() if line.startswith("as a recipe")]
+    (recipe,) = [
+        line
+        for line in run("signature", "show", text).out.splitlines()
+        if line.startswith("same settings in nlgauge")
+    ]
     for part in expected:
         assert part in recipe
 
@@ -199,7 +203,7 @@ def test_another_metric_is_another_recipe(run: Run, signature: str) -> None:
 
 
 def test_diff_refuses_words(refused: Refusal, signature: str) -> None:
-    assert "'x' is not a signature: expected METRIC|key:value|..." in refused(2, "signature", "diff", "x", "y")
+    assert "'x' is not a signature; expected METRIC|key:value|..." in refused(2, "signature", "diff", "x", "y")
     assert "'y' is not a signature" in refused(2, "signature", "diff", signature, "y")
 
 

@@ -86,7 +86,7 @@ def test_valid_values_are_accepted() -> None:
     ("wrong", "message"),
     [
         ({"threads": 0}, "threads must be a whole number from 1, got 0"),
-        ({"preload": ("x",)}, "--preload: unknown model 'x'; choose from .*minilm"),
+        ({"preload": ("x",)}, "--preload: unknown model 'x'; see 'nlgauge models list'"),
         ({"allow_origins": ("*",)}, r"--allow-origin must be one site such as https://example.org, .*, got '\*'"),
         ({"limits": {"seconds": float("inf")}}, "seconds must be a number above 0, got inf"),
         ({"limits": {"texts": 1.5}}, "texts must be a whole number from 1, got 1.5"),

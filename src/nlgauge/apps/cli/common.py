@@ -419,18 +419,18 @@ def check_outputs(args: argparse.Namespace) -> None:
                 f"cannot write {path!r}: results are text, not {suffix}; use a name such as result.txt or "
                 "result.json (--format: json, tsv, latex or markdown); figures are written by --plot"
             )
-            raise InputError(msg)
+            raise RecipeError(msg)
         if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
             msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"
-            raise InputError(msg)
+            raise RecipeError(msg)
         if path.lower().endswith(".gz"):
             msg = f"cannot write {path!r}: results are not compressed; use a name without .gz"
-            raise InputError(msg)
+            raise RecipeError(msg)
         flag = entry.flag or flag_of(name)
         other = taken.setdefault(os.path.realpath(path), flag)
         if other != flag and not _is_device(path):
             msg = f"{other} and {flag} both write {path!r}; use two files"
-            raise InputError(msg)
+            raise RecipeError(msg)
         for source in _input_paths(args) if os.path.isfile(path) else ():
             if os.path.exists(source) and os.path.samefile(path, source):
                 msg = f"{path!r} is an input of this command and would be replaced; write to another file"

@@ -96,7 +96,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files of the same NAME= are seeds of one system")
+    runs: bool = option(False, Flag(), help="files with the same NAME= are runs of one system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -456,7 +456,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _check_paper(args: argparse.Namespace) -> None:
     if args.format not in PAPER_FORMATS:
-        msg = f"--table paper is written as {', '.join(PAPER_FORMATS)}, not {args.format}; choose one with --format"
+        msg = f"--table paper supports {', '.join(PAPER_FORMATS)}, not {args.format}; choose one with --format"
         raise RecipeError(msg)
     if args.runs:
         msg = "--table paper needs scores of segments, and --runs compares whole runs; leave one out"
@@ -509,9 +509,9 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
         msg = f"--gate takes two of the {len(systems)} systems: name them with --base NAME --new NAME"
         raise RecipeError(msg)
     chosen = (args.base or systems[0], args.new or systems[1])
-    for name in chosen:
+    for flag, name in zip(("--base", "--new"), chosen, strict=True):
         if name not in systems:
-            msg = f"--gate: unknown system {name!r}; systems: {', '.join(map(repr, systems))}"
+            msg = f"{flag}: unknown system {name!r}; systems: {', '.join(map(repr, systems))}"
             raise RecipeError(msg)
     if chosen[0] == chosen[1]:
         msg = f"--gate compares two systems, but --base and --new are both {chosen[0]!r}"

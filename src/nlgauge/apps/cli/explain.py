@@ -418,7 +418,7 @@ COMMANDS = {
         run=_pair,
         flags=(
             Flags(PairOptions, without=["plot_kind"]),
-            _word_flags("beside", "matrix", side_help="text whose words --leave-one-out, --lime, --shapley examine"),
+            _word_flags("beside", "matrix", side_help="text to analyse with --leave-one-out, --lime or --shapley"),
             *scoring_flags(one=True),
             output_flags(formats=("text", "json", "markdown"), plot="figure: .png, .svg or .pdf"),
             Flags(PairOptions, "output", only=["plot_kind"]),
@@ -447,7 +447,7 @@ COMMANDS = {
             *scoring_flags("bertscore"),
             output_flags(3, plot="figure of systems in pairs, with --compare: .png, .svg or .pdf"),
         ),
-        help="compare error scores of words with marked errors",
+        help="test how well explanations detect marked errors",
         usage="(--gold FILE | --data NAME)",
         description="Compute AUC, average precision and recall at top-K of word-level error scores, as in the "
         "Eval4NLP 2021 shared task. Scores come from a file or from the explanations of a metric.",
@@ -469,7 +469,7 @@ COMMANDS = {
             output_flags(3, plot="figure of coefficients with intervals: .png, .svg or .pdf"),
             Flags(FactorInputs, "output", only=["plot_fit"]),
         ),
-        help="measure the share of meaning, syntax, shared words and word forms",
+        help="measure what a metric reacts to: meaning, syntax, shared words, word forms",
         usage="(--data NAME | --table FILE)",
         description="Fit a linear surrogate to each metric: coefficients of linguistic factors with confidence "
         "intervals, and the share of the metric's variance that the factors explain.",

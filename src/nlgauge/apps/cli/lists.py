@@ -161,8 +161,8 @@ def _show(args: argparse.Namespace) -> int:
     if is_bert_score_hash(args.left):
         foreign = BertScoreHash.parse(args.left)
         sys.stdout.write(Table(["field", "value", "meaning"], foreign.explain()).to_text())
-        print(f"\nas a recipe: {foreign.recipe()}")
-        print("not in the hash: " + ", ".join(foreign.missing()))
+        print(f"\nsame settings in nlgauge: {foreign.recipe()}")
+        print("not recorded in the hash: " + ", ".join(foreign.missing()))
         return 0
     signature = _parse(args.left, args.files)
     meanings = {part: {"metric": "study", "nlgauge": MEANINGS["nlgauge"]} for part in ("recipe", "run")}
@@ -218,7 +218,9 @@ def _parse(text: str, files: Sequence[str]) -> Signature:
     """Parse a signature, which must have at least one field; look a short one up in the files and in the index."""
     signature = Signature.find(text, files) if is_short(text) else Signature.parse(text)
     if not signature.recipe and not signature.run:
-        msg = f"{text!r} is not a signature: expected METRIC|key:value|..."
+        msg = (
+            f"{text!r} is not a signature; expected METRIC|key:value|..., a short one (h:...) or a hash of bert-score"
+        )
         raise SignatureError(msg)
     return signature
 

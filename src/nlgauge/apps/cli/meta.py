@@ -60,7 +60,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="measures (acc-eq, spa, darr: of pairs)",
+        help="agreement measures; acc-eq, spa and darr compare pairs",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(

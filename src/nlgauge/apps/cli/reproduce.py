@@ -55,7 +55,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     if args.all:
         return _reproduce_all(args, folder)
     if not args.name:
-        msg = "name a table, or use 'list' or --all"
+        msg = "name a table or figure, 'list' or --all"
         raise RecipeError(msg)
     if args.name == "list":
         return _list(args, folder)
@@ -195,8 +195,8 @@ COMMANDS = {
             output_flags(None, plot=_PLOT),
             *run_flags(texts=True),
         ),
-        description="Recompute a published table or figure and print the values side by side, or all of them on one "
-        "page (--all; the extension of -o selects its format: .md, .html, .json, .tsv). The exit status is 1 if no "
-        "value could be recomputed.",
+        description="Recompute a published table or figure and print both values side by side, or all tables on one "
+        "page (--all, with the format of the extension of -o: .md, .html, .json or .tsv). Exit status 1: no value "
+        "could be recomputed.",
     )
 }

@@ -24,7 +24,7 @@ class KeyOptions(OptionSet):
     """API keys."""
 
     key_file: str | None = option(
-        None, InputFile(), help="API keys, one per line, besides the key in $NLGAUGE_API_KEY"
+        None, InputFile(), help="file with more API keys than $NLGAUGE_API_KEY, one per line"
     )
 
 

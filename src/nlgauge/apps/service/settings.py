@@ -94,7 +94,7 @@ class ServeOptions(OptionSet):
     host: str = option("127.0.0.1", Text("an address"), help="address to listen on", metavar="HOST")
     port: int = option(8765, Int(0, 65535), help="port; 0: a free one")
     host_names: tuple[str, ...] = option(
-        (), Many(Text("a name")), help="host names to accept in requests, besides --host"
+        (), Many(Text("a name")), help="other host names under which clients reach the service"
     )
     """In addition to those of this machine; compared with the Host header."""
     insecure: bool = option(False, Flag(), help="allow access from other machines without a key")
@@ -115,11 +115,9 @@ class ServeOptions(OptionSet):
         None, Folder(), help="folder for jobs and results", unset="$NLGAUGE_SERVICE_DATA, or a folder in the cache"
     )
     """It belongs to one process."""
-    models: tuple[str, ...] = option(
-        (), Many(Text("a model")), help="models on offer", unset="all that are on this machine"
-    )
+    models: tuple[str, ...] = option((), Many(Text("a model")), help="models to offer", unset="all downloaded ones")
     preload: tuple[str, ...] = option(
-        ("minilm",), Many(Text("a model"), empty=True), help="models that are loaded before the service is ready"
+        ("minilm",), Many(Text("a model"), empty=True), help="models to load before the service starts"
     )
     instance: str = option(
         "",

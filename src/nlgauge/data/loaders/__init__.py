@@ -82,6 +82,9 @@ class TableBuilder:
         return JudgementTable(name=name, default_criterion=default_criterion, **columns, **scores, **details)
 
 
+#: End of messages about files of a data set that are missing.
+FOLDER_ADVICE = "give the data set's own folder, or download it ('nlgauge data info NAME')"
+
 #: Maximum number of files and folders to search for a data set. The largest known package has some 2,000.
 _MOST_ENTRIES = 50_000
 
@@ -96,7 +99,7 @@ def language_files(
     _need_folder(path)
     matches = [(match, file) for file in sorted(path.glob(pattern)) if (match := re.fullmatch(name, file.name))]
     if not matches:
-        msg = f"{path}: no file named like {pattern!r}; give the data set's own folder"
+        msg = f"{path}: no file named like {pattern!r}; {FOLDER_ADVICE}"
         raise InputError(msg)
     files = {match.expand(pair): file for match, file in matches}
     return {langpair: files[langpair] for langpair in select_known(langpairs, list(files), f"{path}: language pair")}
@@ -122,7 +125,7 @@ def need_file(path: Path, name: str) -> Path:
         return path
     _need_folder(path)
     if not (path / name).is_file():
-        msg = f"{path}: no file {name!r} in this folder; give the data set's own folder"
+        msg = f"{path}: no file {name!r} in this folder; {FOLDER_ADVICE}"
         raise InputError(msg)
     return path / name
 
@@ -153,10 +156,7 @@ def files_below(path: Path, pattern: str) -> Iterator[Path]:
     for folder, folders, files in os.walk(path):
         count += len(folders) + len(files)
         if count > _MOST_ENTRIES:
-            msg = (
-                f"{path}: no file named like {name!r} among the first {_MOST_ENTRIES:,}; "
-                "give the data set's own folder"
-            )
+            msg = f"{path}: no file named like {name!r} among the first {_MOST_ENTRIES:,}; {FOLDER_ADVICE}"
             raise InputError(msg)
         for entry in (*folders, *files):
             if fnmatch.fnmatchcase(entry, name):
@@ -185,7 +185,7 @@ def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
 def _need_folder(path: Path) -> None:
     if not path.is_dir():
         problem = "is not a folder" if path.exists() else "does not exist"
-        msg = f"{path} {problem}; give the data set's own folder"
+        msg = f"{path} {problem}; {FOLDER_ADVICE}"
         raise InputError(msg)
 
 

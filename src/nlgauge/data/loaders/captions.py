@@ -34,7 +34,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nlgauge.data.judgements import JudgementTable, select_known
-from nlgauge.data.loaders import TableBuilder, files_below, find_below
+from nlgauge.data.loaders import FOLDER_ADVICE, TableBuilder, files_below, find_below
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.tables import Row, as_row, csv_records, read_bytes, read_tsv, whole_text
 
@@ -191,7 +191,7 @@ def load_composite(
 def _need(path: Path, name: str) -> Path:
     file = find_below(path, name)
     if file is None:
-        msg = f"{path}: no file {name!r} in or below this folder; give the data set's own folder"
+        msg = f"{path}: no file {name!r} in or below this folder; {FOLDER_ADVICE}"
         raise InputError(msg)
     return file
 

@@ -42,7 +42,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
-from nlgauge.data.loaders import TableBuilder, need_file, quote_notes
+from nlgauge.data.loaders import FOLDER_ADVICE, TableBuilder, need_file, quote_notes
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.tables import (
     Row,
@@ -313,7 +313,7 @@ def load_score_frames(
     select_known(langpairs, ["en"], "score frames: language")
     files = sorted((path / folder).glob("*.csv"))
     if not files:
-        msg = f"{path}: no file named like '{folder}/ROUGE_1.csv'; give the data set's own folder"
+        msg = f"{path}: no file named like '{folder}/ROUGE_1.csv'; {FOLDER_ADVICE}"
         raise InputError(msg)
     frames = {file.stem: list(read_tsv(file, separator=",")) for file in files}
     gold = list(read_tsv(need_file(path, human), separator=",")) if human else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from nlgauge.errors import did_you_mean
 from nlgauge.io.storage import text_digest
 from nlgauge.io.toml_records import read_records
 
@@ -141,7 +142,7 @@ def card_of_digest(digest: str) -> ModelCard | None:
 
 def unknown_model(name: str, names: Iterable[str]) -> str:
     """The message about a model that is none of these."""
-    return f"unknown model {name!r}; choose from {', '.join(names)}"
+    return f"unknown model {name!r}{did_you_mean(name, names, see='nlgauge models list')}"
 
 
 def encoder_names() -> tuple[str, ...]:

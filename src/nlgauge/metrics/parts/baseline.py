@@ -33,7 +33,15 @@ from nlgauge.encoders.base import (
     vectors_digest,
 )
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import BaselineError, DataWarning, FileFormatError, InputError, ModelNotFoundError, RecipeError
+from nlgauge.errors import (
+    BaselineError,
+    DataWarning,
+    FileFormatError,
+    InputError,
+    ModelNotFoundError,
+    RecipeError,
+    refuse_word,
+)
 from nlgauge.io.storage import check_digest, short_digest
 from nlgauge.text.languages import language_code
 from nlgauge.text.tokenizer import base_language
@@ -143,8 +151,8 @@ class Baseline:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
             msg = (
-                f"option 'rescale' must be no, yes or a baseline file, and the file {str(path)!r} does not exist; "
-                "'nlgauge build baseline --corpus SENTENCES -o FILE' makes one"
+                f"baseline file {str(path)!r} does not exist; make one with "
+                f"'nlgauge build baseline --corpus SENTENCES -o {path}'"
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
@@ -206,6 +214,7 @@ class BaselineChoice(Resource):
             baseline = Baseline.shipped(encoder, language)
             origin = _SHIPPED + baseline.language
         else:
+            refuse_word("rescale", value, ("no", "yes"), file="a file made by 'nlgauge build baseline'")
             baseline, origin = Baseline.load(Path(value)), "file"
             baseline.check_fits(encoder, language, path=value)
         for layer in context.layers:

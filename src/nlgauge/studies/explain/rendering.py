@@ -318,7 +318,10 @@ _LETTER, _GAP = 0.085, 0.16
 def draw(explanation: Explanation, kind: str, title: str) -> Any:
     """The flow, or the heat map."""
     if not explanation.links:
-        msg = f"{explanation.metric} does not align words of this pair, so there is nothing to draw"
+        msg = (
+            f"{explanation.metric} does not align words of this pair, so there is nothing to draw; use a metric that "
+            "does, such as bertscore"
+        )
         raise InputError(msg)
     longest = max(len(explanation.words(side)) for side in SIDES)
     if longest > _MOST_WORDS:

@@ -52,7 +52,7 @@ class StudyInputs(OptionSet):
         (), Many(InputFile()), help="text files to count idf on, one document per line"
     )
     stopwords: tuple[str, ...] = option(
-        (), Many(InputFile()), help="files of English stop words, for the published list that is not included"
+        (), Many(InputFile()), help="files with the published English stop words, which are not included"
     )
     ddof: int = option(1, Int(0, 1), help="delta degrees of freedom of the coefficient of variation")
 

@@ -324,7 +324,14 @@ def _overview(result: Sensitivity) -> Table:
         )
     columns = ["metric", "sweep", "level", "settings", "CV %", "largest RD %", "range"]
     caption = f"{result.study} on {result.data}: effect of settings on " + (result.agreement or "scores")
-    return Table([*columns, *(["flips", "significant"] if result.rankings else [])], rows, caption)
+    notes = [
+        "CV: standard deviation over the settings, in per cent of the mean",
+        "RD: change from the first setting, in per cent",
+    ]
+    if result.rankings:
+        columns += ["flips", "significant"]
+        notes.append("flips: pairs of systems that swap ranks")
+    return Table(columns, rows, caption, notes)
 
 
 def _effect(effect: SettingEffect, result: Sensitivity) -> Table:
