@@ -79,7 +79,7 @@ def _relate(run: PublishedRun, judged: JudgedRows, part: str, columns: Sequence[
     question = columns[0].question
     assert question is not None
     rows = _rows(run, columns)
-    scores = score_rows(run, judged.table, columns[0].langpair, rows)
+    scores = score_rows(run, judged, rows)
     if not scores:
         msg = "no metric could be computed"
         raise InputError(msg)

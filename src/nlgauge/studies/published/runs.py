@@ -269,6 +269,7 @@ class JudgedRows(NamedTuple):
 
     table: JudgementTable
     pairs: RankedPairs | None
+    part: DataSlice
 
 
 def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
@@ -362,7 +363,7 @@ class Run:
             problem = str(error).removeprefix(f"{part.data}: ")
             self.missing[f"{part.data}: {problem}; available at {find_data_card(part.data).published}"] = None
             return None
-        return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
+        return JudgedRows(table if pairs is None else ranked_rows(table, pairs), pairs, part)
 
     def row(
         self,
