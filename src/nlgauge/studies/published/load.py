@@ -299,7 +299,8 @@ def find_paper_table(name: str) -> PaperTable:
     """Look up a table or figure; `table3` and `figure1` without a prefix belong to the reproducibility study."""
     known = f"repro-{name}" if name.startswith(("table", "figure")) else name
     if known not in PAPER_TABLES:
-        hint = did_you_mean(known, PAPER_TABLES, see="nlgauge study reproduce list")
+        short = [entry.removeprefix("repro-") for entry in PAPER_TABLES]
+        hint = did_you_mean(name, [*PAPER_TABLES, *short], see="nlgauge study reproduce list")
         msg = f"unknown published table {name!r}{hint}"
         raise RecipeError(msg)
     return PAPER_TABLES[known]

@@ -53,7 +53,7 @@ class AllOptions(OptionSet):
         needs="all",
     )
     minutes: float | None = option(
-        None, Float(above=0, unit="minutes"), help="time limit per table", needs="all", unset="none"
+        None, Float(above=0, unit="minutes"), help="time limit of each table in minutes", needs="all", unset="none"
     )
     state_folder: str | None = option(
         None, Folder(), help="folder with finished tables, used to resume an interrupted run", needs="all"

@@ -389,6 +389,8 @@ class Run:
         """Build the result from these rows and the selected columns."""
         table = self.table
         columns = table.columns if columns is None else columns
+        if not any(row.has_ours for row in rows):
+            self._locate_data()
         return Reproduction(
             id=table.id,
             title=table.title,
@@ -404,9 +406,18 @@ class Run:
             exceptions=_exceptions(table, columns),
             options=options or {},
             notes=(*table.notes, *self.notes),
-            missing=tuple(self.missing),
+            missing=tuple(sorted(self.missing, key=self._is_about_inputs)),
             table=table,
         )
+
+    def _locate_data(self) -> None:
+        """List missing data also of a table that was not computed for another reason, such as no model."""
+        for name in select_known(self.request.data, self.table.data, f"{self.table.id}: data set"):
+            self.locate(name)
+
+    def _is_about_inputs(self, text: str) -> bool:
+        """Whether a missing input is not data: those are listed last, because without data a model is no use."""
+        return not text.startswith(("data set ", *(f"{name}: " for name in self.table.data)))
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
