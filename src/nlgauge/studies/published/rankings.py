@@ -74,7 +74,7 @@ from nlgauge.studies.paired_measures import (
     find_differences,
     mean_against_bt,
 )
-from nlgauge.studies.published.made_frames import is_wmt, make_frames, read_frames, wanted_metrics
+from nlgauge.studies.published.made_frames import YEARS, is_wmt, make_frames, read_frames, wanted_metrics
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduction, Run, agrees, cells_of
 from nlgauge.studies.published.tables import PublishedFrames, TableRow
@@ -220,6 +220,9 @@ def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
             ]
             if run.options.full or not any(errors):
                 run.add(row, values, "all rows" if run.options.full else "other draws")
+                continue
+            if row.key[0] in YEARS:  # standard errors are of draws, and these frames differ from the paper's
+                run.add(row, values, "other frames and other draws")
                 continue
             near = _near_print(row, run.labels, values, errors)
             run.beyond[row.name] = tuple(label for label, is_near in near.items() if not is_near)
