@@ -145,7 +145,7 @@ KINDS: Mapping[str, _Kind] = {
         ("rankings", "study", "layer", "langpairs", "levels"),
     ),
     "layers": _Kind("layers.compute_layers", "a table of layers", ("rankings", "layer", "levels", "study")),
-    "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
+    "density": _Kind("density.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
     "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
     "discourse": _Kind(
         "discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")
