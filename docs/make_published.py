@@ -18,9 +18,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.count_rows import count_kinds, row_states
 from docs.generated import write_or_check
 
 from nlgauge.io.storage import json_text
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.overview import Overview, ReproducedEntry
 from nlgauge.studies.published.verdicts import VERDICTS
 
@@ -56,6 +58,7 @@ REASONS = {
     r"msr-compression": "the MSR compressions",
     r"submissions": "submissions to Eval4NLP",
     r"list of 153|stop words": "lists of stop words",
+    r"no scores for CLB": "scores of CLB, which were not released",
     r"large corpora": "large corpora for idf",
 }
 
@@ -69,8 +72,13 @@ def store(paths: Sequence[Path]) -> None:
             record = _record(entry)
             if entry.id not in best or record["cells"] > best[entry.id]["cells"]:
                 best[entry.id] = record
+    for name in PAPER_TABLES:
+        best.setdefault(name, {"cells": 0, "needs": "hours of scoring"})
     options = [dict(run.options) for run in runs]
-    COUNTS.write_text(json_text({"options": options, "tables": best}), encoding="utf-8")
+    of_lexical = next(row for row in count_kinds(list(row_states(runs))) if row[0] == "lexical")
+    lexical = dict(zip(("rows", "recipe", "computed", "close", "explained"), of_lexical[1:], strict=True))
+    content = {"options": options, "lexical": lexical, "tables": best}
+    COUNTS.write_text(json_text(content), encoding="utf-8")
 
 
 def _record(entry: ReproducedEntry) -> dict[str, Any]:
@@ -120,6 +128,13 @@ def counts_by_paper(content: Mapping[str, Any]) -> str:
     )
     limited = totals(tables)["limited"]
     lines += ["", f"Runs: {runs}. The time limit cut {limited} of these tables short."]
+    lexical = content["lexical"]
+    lines[-1] += (
+        f" Of {lexical['rows']} rows of lexical metrics (BLEU-1 to -4, CDER, CharacTER, CIDEr, EED, METEOR, NIST, "
+        f"PER, TER, WER), {lexical['recipe']} have a recipe and {lexical['computed']} were computed: "
+        f"{lexical['close']} are within .02 of print in all cells, {lexical['explained']} differ for a known reason "
+        "(`python -m docs.count_rows RUN.json --list`)."
+    )
     needed: dict[str, list[str]] = {}
     for name, record in tables.items():
         if "needs" in record:
@@ -134,7 +149,8 @@ def sentence(content: Mapping[str, Any]) -> str:
     counts = totals(content["tables"])
     judged = counts["cells"] - counts["other model"] - counts["not printed"]
     return (
-        f"{counts['run']} of {counts['tables']} published tables and figures were recomputed within a time limit. Of "
+        f"`nlgauge study reproduce --all` recomputed {counts['run']} of {counts['tables']} published tables and "
+        f"figures with public data. Of "
         f"{judged:,} cells that need no other model than the published one, {counts['as published']:,} are as "
         f"published, {counts['close']:,} within .02, {counts['explained']:,} differ for a known reason and "
         f"{counts['unexplained']:,} are [unexplained](published-tables.md#all-tables-at-once)."

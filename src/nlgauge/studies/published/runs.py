@@ -411,9 +411,12 @@ class Run:
         )
 
     def _locate_data(self) -> None:
-        """List missing data also of a table that was not computed for another reason, such as no model."""
-        for name in select_known(self.request.data, self.table.data, f"{self.table.id}: data set"):
-            self.locate(name)
+        """List the data of a table without any, also if it was not computed for another reason, such as no model."""
+        folder = self.request.at
+        names = select_known(self.request.data, self.table.data, f"{self.table.id}: data set")
+        if folder is None or not any(locate(find_data_card(name), folder) for name in names):
+            for name in names:
+                self.locate(name)
 
     def _is_about_inputs(self, text: str) -> bool:
         """Whether a missing input is not data: those are listed last, because without data a model is no use."""
