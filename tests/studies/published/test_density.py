@@ -9,7 +9,6 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.paired_evaluation import RankingOptions
-from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.density import (
     LINEAR,
     Setup,
@@ -18,6 +17,7 @@ from nlgauge.studies.published.density import (
     precision_of,
     simulate_density,
 )
+from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 
 

@@ -327,7 +327,8 @@ def _draw_disagreement(result: Reproduction, table: PaperTable) -> Any:
     for row in (row for row in result.rows if row.has_ours):
         kind, _, name = row.name.partition(" ")
         bars = {label: Bar(ours) for label in result.columns if (ours := _ours(row, label)) is not None}
-        panels.setdefault(f"per {kind}", {})[name] = bars
+        task = "all tasks" if kind == "size" else kind
+        panels.setdefault(f"{task}, by number of rows" if name.isdigit() else f"per {kind}", {})[name] = bars
     charts = [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()]
     return draw_bar_panels(charts, series_styles(result.columns), title=f"{result.id}: {result.title}", caption=_BARS)
 

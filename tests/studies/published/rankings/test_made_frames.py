@@ -78,7 +78,8 @@ def test_rows_of_the_paper_are_computed_on_made_frames(package: Path, tmp_path: 
     assert [row.has_ours for row in result.rows] == [True, True, False]
     # Standard errors are of draws from the paper's frames, so they judge no values on others.
     assert "other frames and other draws" in result.rows[0].reason
-    assert "standard errors" not in result.rows[0].reason and not result.rows[0].beyond
+    assert "standard errors" not in result.rows[0].reason
+    assert not result.rows[0].beyond
     assert any(note.startswith("frames of BLEU: ours, bleu|") for note in result.notes)
     assert {path.name for path in tmp_path.iterdir()} == {"wmt17.lv-en.BLEU.json", "wmt17.lv-en.ROUGE_1.json"}
     # Saved runs are read, and outputs are no longer needed.
