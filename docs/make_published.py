@@ -58,7 +58,7 @@ REASONS = {
     r"msr-compression": "the MSR compressions",
     r"submissions": "submissions to Eval4NLP",
     r"list of 153|stop words": "lists of stop words",
-    r"no scores for CLB": "scores of CLB, which were not released",
+    r"no scores for CLB": "unreleased scores of CLB",
     r"large corpora": "large corpora for idf",
 }
 
@@ -111,7 +111,7 @@ def totals(tables: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
 
 
 def counts_by_paper(content: Mapping[str, Any]) -> str:
-    """Write the table of counts by paper, what was limited, and why tables were not run."""
+    """Write the table of counts by paper, and why tables were not run or cut short."""
     tables: Mapping[str, Mapping[str, Any]] = content["tables"]
     lines = [f"| paper | tables | run | cells | {' | '.join(VERDICTS.values())} |"]
     lines.append(f"|---|{'--:|' * (3 + len(VERDICTS))}")
@@ -135,12 +135,11 @@ def counts_by_paper(content: Mapping[str, Any]) -> str:
         f"{lexical['close']} are within .02 of print in all cells, {lexical['explained']} differ for a known reason "
         "(`python -m docs.count_rows RUN.json --list`)."
     )
-    needed: dict[str, list[str]] = {}
-    for name, record in tables.items():
-        if "needs" in record:
-            needed.setdefault(record["needs"], []).append(f"`{name}`")
-    lines += ["", "| not run for want of | tables |", "|---|---|"]
-    lines += [f"| {reason} | {', '.join(names)} |" for reason, names in needed.items()]
+    needed = Counter(record["needs"] for record in tables.values() if "needs" in record)
+    lines += [
+        "",
+        f"Not run for want of: {', '.join(f'{reason} ({count})' for reason, count in needed.most_common())}.",
+    ]
     return "\n".join(lines)
 
 

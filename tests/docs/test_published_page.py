@@ -50,7 +50,7 @@ def test_of_two_runs_each_table_has_the_one_with_more_cells(tmp_path: Path, monk
     assert content["lexical"] == {"rows": 107, "recipe": 107, "computed": 0, "close": 0, "explained": 0}
     table = make_published.counts_by_paper(content)
     assert "| Peyrard et al. 2021 | 11 | 1 | 2 | 0 | 1 | 0 | 0 | 1 | 0 |" in table
-    assert "| RR-seglevel.csv of WMT, from its publisher | `bt-table3` |" in table
+    assert "RR-seglevel.csv of WMT, from its publisher (1)" in table
     assert "0 are as published, 1 within .02" in make_published.sentence(content)
 
 

@@ -141,7 +141,7 @@ def _draw_points(
     value = correlate(*values, kind=kind, undefined="nan").value
     shown = format_number(value, 3) or "undefined"
     axes.set_title(f"{part.langpair}: {_SYMBOLS[kind]} = {shown}", loc="left", fontsize=9)
-    human = HUMAN if result.criterion == HUMAN else f"{HUMAN} ({result.criterion})"
+    human = HUMAN if result.criterion.casefold() == HUMAN else f"{HUMAN} ({result.criterion})"
     labels = [human if name == HUMAN else name for name in (x, y)]
     axes.set_xlabel(shorten(labels[0]), fontsize=8, parse_math=False)
     axes.set_ylabel(shorten(labels[1]), fontsize=8, parse_math=False)
