@@ -34,7 +34,7 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     assert (result.status, result.err) == (0, "")
     entries, _, left_out = result.out.partition("\nPublished, but not included:\n")
     assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
-    assert "SentSim                   Table 6           24 scores of eight sentences; `nlgauge score" in left_out
+    assert "BERTScore                 Table 11          scores of systems, not agreement" in left_out
     part = "Figure 4 (segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)"
     assert part in " ".join(entries.split())
     assert max(map(len, result.out.splitlines())) <= 120
@@ -150,6 +150,8 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
 
 def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
     assert "did you mean 'repro-table9'?" in refused(2, "study", "reproduce", "table99")
+    assert "did you mean 'repro-table4'?" in refused(2, "study", "reproduce", "tabel4")
+    assert "did you mean 'bertscore-table4'?" in refused(2, "study", "reproduce", "bertscore-tabel4")
     assert "language pair 'xx-en' does not exist" in refused(
         2, "study", "reproduce", "table2", "--langpairs", "xx-en"
     )

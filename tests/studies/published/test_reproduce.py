@@ -460,7 +460,7 @@ def test_rouge_l_of_moverscore_table_3_is_nearest_with_f_and_the_best_reference(
     result = reproduce(PAPER_TABLES["moverscore-table3"], at=need(data_folder, "d2t"), model="none", rows="ROUGE-L")
     off = [abs(cell.difference) for cell in result.rows[0].cells.values() if cell.difference is not None]
     assert len(off) == 6
-    assert sum(off) / 6 == pytest.approx(0.030, abs=5e-4)
+    assert sum(off) / 6 < 0.02
 
 
 @pytest.mark.slow
