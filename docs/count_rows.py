@@ -1,14 +1,14 @@
-"""Count the rows of published tables by metric (`python -m docs.count_rows [FOLDER]`).
+"""Count the rows of published tables by metric (`python -m docs.count_rows [RUN.json ...]`).
 
-FOLDER contains tables as JSON (`nlgauge study reproduce ID --format json -o FOLDER/ID.json`). Columns:
+RUN.json is the output of `nlgauge study reproduce --all --at DATA -o RUN.json`. Columns:
 
     rows       rows with published values
     recipe     of these: rows that nlgauge can compute, given data and models
-    computed   of these: rows in FOLDER with a recomputed value next to a published one
+    computed   of these: rows of a run with a recomputed value next to a published one
     close      of these: rows whose values are all within .02 of the published ones
-    explained  of the others: rows with a reason
+    explained  of the others: rows with a reason for each of these values
 
-`--list` prints the rows without a recipe, and the rows that are computed and not close.
+The last line is the sum of lexical metrics. `--list` prints rows that are not computed or not close, with the reason.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.studies.published.overview import Overview, ReproducedEntry
 from nlgauge.studies.published.tables import PaperTable, TableRow
+from nlgauge.studies.published.verdicts import CLOSE
 
-__all__ = ["CLOSE", "KINDS", "RowState", "count_kinds", "kind_of", "main", "row_states"]
+__all__ = ["KINDS", "RowState", "count_kinds", "kind_of", "main", "row_states"]
 
 #: Names of rows by kind; other rows are not counted.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -48,9 +49,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 #: Kinds of lexical metrics, which have a sum of their own.
 _LEXICAL = tuple(KINDS)[:10]
 
-#: Largest difference of a close value, on the scale of a coefficient.
-CLOSE = 0.02
-
 
 @dataclass(frozen=True)
 class RowState:
@@ -62,8 +60,11 @@ class RowState:
     has_recipe: bool
     computed: bool = False
     farthest: float = 0.0
-    """Largest difference from a published value."""
+    """Largest difference from a published value, on the scale of a coefficient."""
+    is_explained: bool = False
+    """Whether no value is unexplained."""
     reason: str = ""
+    """Why the row differs or is not computed."""
 
     @property
     def close(self) -> bool:
@@ -73,17 +74,21 @@ class RowState:
     @property
     def explained(self) -> bool:
         """Whether there is a reason for values that are not close."""
-        return self.computed and not self.close and bool(self.reason)
+        return self.computed and not self.close and self.is_explained
 
 
-def row_states(folder: Path | None = None) -> Iterator[RowState]:
-    """States of the rows of all kinds, with the results of a folder."""
+def row_states(runs: Iterable[Overview] = ()) -> Iterator[RowState]:
+    """States of the rows of all kinds; of several runs, each row is that of the run with most of its values."""
+    entries: dict[str, list[ReproducedEntry]] = {}
+    for run in runs:
+        for entry in run.entries:
+            entries.setdefault(entry.id, []).append(entry)
     for table in PAPER_TABLES.values():
-        results = _results(table, folder)
         for row in table.rows:
             kind = kind_of(row.name)
             if kind and row.published and table.id.partition("-")[0] != "explain":
-                yield _state(kind, table, row, results.get(row.name))
+                states = [_state(kind, table, row, entry) for entry in entries.get(table.id, [None])]
+                yield max(states, key=lambda state: state.computed)
 
 
 def kind_of(name: str) -> str:
@@ -95,31 +100,21 @@ def kind_of(name: str) -> str:
     return next((kind for kind, names in KINDS.items() if any(fnmatchcase(name, pattern) for pattern in names)), "")
 
 
-def _results(table: PaperTable, folder: Path | None) -> dict[str, Any]:
-    """Results of a table by row, from all files of its id (`ID.json`, `ID.part.json`)."""
-    results: dict[str, Any] = {}
-    for path in sorted(folder.glob(f"{table.id}.*json")) if folder else ():
-        for row in json.loads(path.read_text(encoding="utf-8"))["rows"]:
-            cells = results.get(row["name"], {}).get("cells", {})
-            results[row["name"]] = row | {"cells": cells | _compared(row["cells"])}
-    return results
-
-
-def _compared(cells: Mapping[str, Any]) -> dict[str, float]:
-    """Differences by column, of cells with both values."""
-    return {label: cell["difference"] for label, cell in cells.items() if cell["difference"] is not None}
-
-
-def _state(kind: str, table: PaperTable, row: TableRow, result: Mapping[str, Any] | None) -> RowState:
-    differences = result["cells"].values() if result else ()
+def _state(kind: str, table: PaperTable, row: TableRow, entry: ReproducedEntry | None) -> RowState:
+    cells = [cell for cell in entry.cells if cell.row == row.name] if entry else []
+    compared = {cell: abs(cell.difference) / table.scale for cell in cells if cell.difference is not None}
+    reasons = [cell.reason for cell, difference in compared.items() if difference > CLOSE]
+    if entry and not compared:
+        reasons = list(entry.missing) or [cell.reason for cell in cells]
     return RowState(
         kind,
         table.id,
         row.name,
         row.computed,
-        bool(differences),
-        max(map(abs, differences), default=0.0) / table.scale,
-        result["reason"] if result else "",
+        bool(compared),
+        max(compared.values(), default=0.0),
+        not any(cell.verdict == "unexplained" for cell in compared),
+        "; ".join(dict.fromkeys(reasons)),
     )
 
 
@@ -142,20 +137,30 @@ def count_kinds(states: Sequence[RowState]) -> list[tuple[str, int, int, int, in
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the counts; the status is 1 if a computed row is neither close nor explained."""
-    parser = argparse.ArgumentParser(prog="python -m docs.count_rows", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="folder with recomputed tables")
-    parser.add_argument("--list", action="store_true", help="list rows without a recipe and rows that are not close")
+    parser = argparse.ArgumentParser(
+        prog="python -m docs.count_rows", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, nargs="*", help="JSON output of `nlgauge study reproduce --all`")
+    parser.add_argument("--list", action="store_true", help="list rows that are not computed or not close")
     options = parser.parse_args(argv)
-    states = list(row_states(options.folder))
+    runs = [Overview.from_dict(json.loads(path.read_text(encoding="utf-8"))) for path in options.run]
+    states = list(row_states(runs))
     print("| rows of | rows | recipe | computed | close | explained |\n|---|---|---|---|---|---|")
-    for row in count_kinds(states):
+    counts = count_kinds(states)
+    for row in counts:
         print(f"| {' | '.join(map(str, row))} |")
     if options.list:
         for state in states:
-            if not state.has_recipe:
-                print(f"{state.table}: {state.name}: no recipe")
+            if not state.has_recipe or (runs and not state.computed):
+                what = "not computed" if state.has_recipe else "no recipe"
+                print(f"{state.table}: {state.name}: {what}: {state.reason or 'table not in these runs'}")
             elif state.computed and not state.close:
-                print(f"{state.table}: {state.name}: {state.farthest:.3f}: {state.reason or 'NO REASON'}")
+                print(f"{state.table}: {state.name}: {state.farthest:.3f}: {state.reason}")
+    _, rows, recipes, computed, close, explained = next(row for row in counts if row[0] == "lexical")
+    print(
+        f"lexical metrics: {computed} of {rows} rows computed ({recipes} have a recipe), {close} within {CLOSE:g}, "
+        f"{explained} explained"
+    )
     return int(any(state.computed and not state.close and not state.explained for state in states))
 
 

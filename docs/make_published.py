@@ -18,9 +18,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.count_rows import count_kinds, row_states
 from docs.generated import write_or_check
 
 from nlgauge.io.storage import json_text
+from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.overview import Overview, ReproducedEntry
 from nlgauge.studies.published.verdicts import VERDICTS
 
@@ -42,19 +44,22 @@ PAPERS = {
     "explain": "Kaster, Zhao, Eger 2021",
 }
 
-#: Why a table was not run, by a pattern of its reason.
+#: Why a table was not run, by a pattern of its reason; the first match in the reason counts.
 REASONS = {
     r"time limit": "the time limit",
     r"RR-seglevel\.csv": "RR-seglevel.csv of WMT, from its publisher",
-    r"--model none|needs --model": "an encoder",
-    r"language pair '?(en-\w\w)'? does not exist|from-English": "outputs of WMT17 from English",
-    r"data set wmt16|wmt16": "WMT16",
-    r"data set wmt19|wmt19": "WMT19",
+    r"--model|no model|needs an encoder": "an encoder",
+    r"language pair '?(en-\w\w)'? does not exist": "outputs of WMT17 from English",
+    r"wmt16": "WMT16",
+    r"wmt19": "WMT19",
+    r"tac2009": "TAC 2009",
     r"mt-metrics-eval": "documents of WMT20",
     r"cocodataset|MSCOCO": "outputs of the MSCOCO systems",
-    r"MSR": "the MSR compressions",
+    r"msr-compression": "the MSR compressions",
     r"submissions": "submissions to Eval4NLP",
     r"list of 153|stop words": "lists of stop words",
+    r"no scores for CLB": "unreleased scores of CLB",
+    r"large corpora": "large corpora for idf",
 }
 
 
@@ -67,8 +72,13 @@ def store(paths: Sequence[Path]) -> None:
             record = _record(entry)
             if entry.id not in best or record["cells"] > best[entry.id]["cells"]:
                 best[entry.id] = record
+    for name in PAPER_TABLES:
+        best.setdefault(name, {"cells": 0, "needs": "hours of scoring"})
     options = [dict(run.options) for run in runs]
-    COUNTS.write_text(json_text({"options": options, "tables": best}), encoding="utf-8")
+    of_lexical = next(row for row in count_kinds(list(row_states(runs))) if row[0] == "lexical")
+    lexical = dict(zip(("rows", "recipe", "computed", "close", "explained"), of_lexical[1:], strict=True))
+    content = {"options": options, "lexical": lexical, "tables": best}
+    COUNTS.write_text(json_text(content), encoding="utf-8")
 
 
 def _record(entry: ReproducedEntry) -> dict[str, Any]:
@@ -82,9 +92,9 @@ def _record(entry: ReproducedEntry) -> dict[str, Any]:
 
 
 def _reason(text: str) -> str:
-    for pattern, reason in REASONS.items():
-        if re.search(pattern, text):
-            return reason
+    matches = {match.start(): reason for pattern, reason in REASONS.items() if (match := re.search(pattern, text))}
+    if matches:
+        return matches[min(matches)]
     msg = f"no reason in REASONS for {text!r}; add a pattern"
     raise ValueError(msg)
 
@@ -101,7 +111,7 @@ def totals(tables: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
 
 
 def counts_by_paper(content: Mapping[str, Any]) -> str:
-    """Write the table of counts by paper, what was limited, and why tables were not run."""
+    """Write the table of counts by paper, and why tables were not run or cut short."""
     tables: Mapping[str, Mapping[str, Any]] = content["tables"]
     lines = [f"| paper | tables | run | cells | {' | '.join(VERDICTS.values())} |"]
     lines.append(f"|---|{'--:|' * (3 + len(VERDICTS))}")
@@ -118,12 +128,18 @@ def counts_by_paper(content: Mapping[str, Any]) -> str:
     )
     limited = totals(tables)["limited"]
     lines += ["", f"Runs: {runs}. The time limit cut {limited} of these tables short."]
-    needed: dict[str, list[str]] = {}
-    for name, record in tables.items():
-        if "needs" in record:
-            needed.setdefault(record["needs"], []).append(f"`{name}`")
-    lines += ["", "| not run for want of | tables |", "|---|---|"]
-    lines += [f"| {reason} | {', '.join(names)} |" for reason, names in needed.items()]
+    lexical = content["lexical"]
+    lines[-1] += (
+        f" Of {lexical['rows']} rows of lexical metrics (BLEU-1 to -4, CDER, CharacTER, CIDEr, EED, METEOR, NIST, "
+        f"PER, TER, WER), {lexical['recipe']} have a recipe and {lexical['computed']} were computed: "
+        f"{lexical['close']} are within .02 of print in all cells, {lexical['explained']} differ for a known reason "
+        "(`python -m docs.count_rows RUN.json --list`)."
+    )
+    needed = Counter(record["needs"] for record in tables.values() if "needs" in record)
+    lines += [
+        "",
+        f"Not run for want of: {', '.join(f'{reason} ({count})' for reason, count in needed.most_common())}.",
+    ]
     return "\n".join(lines)
 
 
@@ -132,7 +148,8 @@ def sentence(content: Mapping[str, Any]) -> str:
     counts = totals(content["tables"])
     judged = counts["cells"] - counts["other model"] - counts["not printed"]
     return (
-        f"{counts['run']} of {counts['tables']} published tables and figures were recomputed within a time limit. Of "
+        f"`nlgauge study reproduce --all` recomputed {counts['run']} of {counts['tables']} published tables and "
+        f"figures with public data. Of "
         f"{judged:,} cells that need no other model than the published one, {counts['as published']:,} are as "
         f"published, {counts['close']:,} within .02, {counts['explained']:,} differ for a known reason and "
         f"{counts['unexplained']:,} are [unexplained](published-tables.md#all-tables-at-once)."

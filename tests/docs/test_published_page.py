@@ -45,10 +45,12 @@ def test_of_two_runs_each_table_has_the_one_with_more_cells(tmp_path: Path, monk
     assert content["tables"]["bt-table1"] == {"cells": 2, "close": 1, "unexplained": 1}
     assert content["tables"]["bt-table3"] == {"cells": 0, "needs": "RR-seglevel.csv of WMT, from its publisher"}
     counts = make_published.totals(content["tables"])
-    assert (counts["tables"], counts["run"], counts["cells"]) == (2, 1, 2)
+    assert (counts["tables"], counts["run"], counts["cells"]) == (len(PAPER_TABLES), 1, 2)
+    assert content["tables"]["bertscore-table19"] == {"cells": 0, "needs": "hours of scoring"}  # in no run
+    assert content["lexical"] == {"rows": 107, "recipe": 107, "computed": 0, "close": 0, "explained": 0}
     table = make_published.counts_by_paper(content)
-    assert "| Peyrard et al. 2021 | 2 | 1 | 2 | 0 | 1 | 0 | 0 | 1 | 0 |" in table
-    assert "| RR-seglevel.csv of WMT, from its publisher | `bt-table3` |" in table
+    assert "| Peyrard et al. 2021 | 11 | 1 | 2 | 0 | 1 | 0 | 0 | 1 | 0 |" in table
+    assert "RR-seglevel.csv of WMT, from its publisher (1)" in table
     assert "0 are as published, 1 within .02" in make_published.sentence(content)
 
 

@@ -35,11 +35,15 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     entries, _, left_out = result.out.partition("\nPublished, but not included:\n")
     assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
     assert "SentSim                   Figures 5 to 7    a figure without numbers" in left_out
+    assert "BERTScore                 Table 11          scores of systems, not agreement" in left_out
+    part = "Table 11.1 (ours are explanation methods of nlgauge: the submissions to the shared task are not public)"
+    assert part in " ".join(entries.split())
     assert max(map(len, result.out.splitlines())) <= 120
     # Each table of the papers can be looked up, also those that share an entry.
     in_print = re.sub(r"\s+", " ", entries)
     assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
     assert re.search(r"^repro-table8 +not here: coco-captions ", entries, re.M)
+    assert "MoverScore-1 and BERTScore's recall; models in print: " in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("study", "reproduce", "list", "--at", ".").out
@@ -148,6 +152,8 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
 
 def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
     assert "did you mean 'repro-table9'?" in refused(2, "study", "reproduce", "table99")
+    assert "did you mean 'repro-table4'?" in refused(2, "study", "reproduce", "tabel4")
+    assert "did you mean 'bertscore-table4'?" in refused(2, "study", "reproduce", "bertscore-tabel4")
     assert "language pair 'xx-en' does not exist" in refused(
         2, "study", "reproduce", "table2", "--langpairs", "xx-en"
     )

@@ -9,8 +9,7 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.paired_evaluation import RankingOptions
-from nlgauge.studies.published.load import find_paper_table
-from nlgauge.studies.published.rankings import (
+from nlgauge.studies.published.density import (
     LINEAR,
     Setup,
     draw,
@@ -18,6 +17,7 @@ from nlgauge.studies.published.rankings import (
     precision_of,
     simulate_density,
 )
+from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
 
 
@@ -74,7 +74,7 @@ def test_a_flow_finds_what_is_bent() -> None:
 def test_setup_that_cannot_be_simulated_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     table = find_paper_table("density-simulation")
     row = next(row for row in table.rows if row.computed and row.key[0] in LINEAR)
-    module = sys.modules["nlgauge.studies.published.rankings"]
+    module = sys.modules["nlgauge.studies.published.density"]
     simulated = module.simulate_density
 
     def failing(setup: object, *args: object, **options: object) -> object:

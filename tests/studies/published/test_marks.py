@@ -18,7 +18,7 @@ from nlgauge.studies.meta.row_scores import released_rows
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.marks import ScoredColumn, average_intervals, best_rows
 from nlgauge.studies.published.reproduce import reproduce
-from nlgauge.studies.published.runs import JudgedRows
+from nlgauge.studies.published.runs import JudgedRows, slice_of
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow
 
 RNG = np.random.default_rng(3)
@@ -126,7 +126,7 @@ def test_tau_of_ranked_pairs_is_tested_by_the_bootstrap() -> None:
     pairs = RankedPairs("made", ("de-en",) * 40, names, ("s0",) * 40, ("s1",) * 40)
     column = Column("de-en", Question("made", agreement="darr"), "de-en")
     scores = {name: released_rows(judged, name) for name in ("right", "half", "near")}
-    scored = ScoredColumn(column, JudgedRows(judged, pairs), scores)
+    scored = ScoredColumn(column, JudgedRows(judged, pairs, slice_of(column.question, column.langpair)), scores)
     # One wrong pair of 40 is absent from more than a third of all resamples, twenty from none.
     assert set(scored.best("williams")) == {"right", "near"}
     assert scored.draws()["right"] == pytest.approx(np.ones(1000))

@@ -20,7 +20,7 @@ from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.meta.row_scores import ScoredJudgements
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.load import PAPER_TABLES
-from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.reproduce import KnownScores, reproduce
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import Column, PaperTable, PublishedModel, TableRow
 from nlgauge.text import words as words_module
@@ -460,7 +460,7 @@ def test_rouge_l_of_moverscore_table_3_is_nearest_with_f_and_the_best_reference(
     result = reproduce(PAPER_TABLES["moverscore-table3"], at=need(data_folder, "d2t"), model="none", rows="ROUGE-L")
     off = [abs(cell.difference) for cell in result.rows[0].cells.values() if cell.difference is not None]
     assert len(off) == 6
-    assert sum(off) / 6 == pytest.approx(0.030, abs=5e-4)
+    assert sum(off) / 6 < 0.02
 
 
 @pytest.mark.slow
@@ -493,3 +493,13 @@ def test_broken_file_can_be_listed_as_missing(testset: Path) -> None:
     result = reproduce(small(TableRow("bleu", released="sentBLEU")), at=testset, skip_broken=True)
     assert row(result, "bleu") == {"cs-en": pytest.approx(EXACT), "lv-en": None, "avg": None}
     assert "testset_lv-en.tsv" in result.missing[0]
+
+
+def test_tables_share_scores(testset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores: KnownScores = {}
+    first = reproduce(small(TableRow("bleu", recipe="bleu")), at=testset, known_scores=scores)
+    assert len(scores) == 2  # a slice per language pair
+    monkeypatch.setattr("nlgauge.studies.published.agreement.score_judgements", None)  # a call would fail
+    again = reproduce(small(TableRow("the same", recipe="bleu")), at=testset, known_scores=scores)
+    assert again.rows[0].cells == first.rows[0].cells
+    assert again.rows[0].has_ours

@@ -141,7 +141,7 @@ def _draw_points(
     value = correlate(*values, kind=kind, undefined="nan").value
     shown = format_number(value, 3) or "undefined"
     axes.set_title(f"{part.langpair}: {_SYMBOLS[kind]} = {shown}", loc="left", fontsize=9)
-    human = HUMAN if result.criterion == HUMAN else f"{HUMAN} ({result.criterion})"
+    human = HUMAN if result.criterion.casefold() == HUMAN else f"{HUMAN} ({result.criterion})"
     labels = [human if name == HUMAN else name for name in (x, y)]
     axes.set_xlabel(shorten(labels[0]), fontsize=8, parse_math=False)
     axes.set_ylabel(shorten(labels[1]), fontsize=8, parse_math=False)
@@ -153,7 +153,7 @@ def _draw_distributions(result: MetricRelations) -> Any:
     parts = {part.langpair: part for part in result.points}
     shown, note = _shown(result.separations, "panels")
     rows, columns = _grid(len(shown), len(result.separations) // len(result.points))
-    figure, panels = new_panels(rows, columns, width=max(4.6, 3.6 * columns), height=2.2)
+    figure, panels = new_panels(rows, columns, width=max(4.6, 3.6 * columns), height=2.4)
     share = result.options["quality"]
     styles = series_styles((f"bad: lowest {share:.0%} by {result.criterion}", f"good: highest {share:.0%}"))
     colours = [style.colour for style in styles.values()]
@@ -169,8 +169,9 @@ def _draw_distributions(result: MetricRelations) -> Any:
             axes.hist(values[mask], bins=edges, weights=weights, color=colour, alpha=0.5)
             axes.axvline(mean, color=colour, linestyle="--", linewidth=1.2)
         effect = f"effect {format_number(row.effect, 2)}" if np.isfinite(row.effect) else "no spread"
-        title = f"{row.langpair} {shorten(row.metric, _MOST_NAME)}: {effect}, AUC {row.auc:.2f}"
+        title = f"{row.langpair} {shorten(row.metric, _MOST_NAME)}"
         axes.set_title(title, loc="left", fontsize=8, parse_math=False)
+        axes.set_xlabel(f"score ({effect}, AUC {row.auc:.2f})", fontsize=7.5)
         axes.set_ylabel("% of the group", fontsize=7.5)
         axes.tick_params(labelsize=7)
     _hide(panels[len(shown) :])

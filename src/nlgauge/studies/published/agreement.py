@@ -105,7 +105,7 @@ def _slice_values(
     if judged is None:
         return {}
     measure = _hybrid_value if run.table.kind == "hybrids" else _agreement
-    scores = score_rows(run, judged.table, part.langpair, list({row.name: row for row, _ in cells}.values()))
+    scores = score_rows(run, judged, list({row.name: row for row, _ in cells}.values()))
     values = {}
     for row, column in cells:
         if row.name not in scores:
@@ -223,10 +223,9 @@ def _summed_counts(
     return SummedCounts(counts, lambda totals: orient(formula(totals), higher_is_better=scores.higher_is_better))
 
 
-def score_rows(
-    run: PublishedRun, table: JudgementTable, langpair: str, rows: Sequence[TableRow]
-) -> dict[str, RowScores]:
+def score_rows(run: PublishedRun, judged: JudgedRows, rows: Sequence[TableRow]) -> dict[str, RowScores]:
     """Compute scores by row; rows with the same recipe share them."""
+    table, langpair = judged.table, judged.part.langpair
     recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
     scores = {}
     for row in rows:
@@ -234,7 +233,7 @@ def score_rows(
         if released in table.released:
             scores[row.name] = released_rows(table, released)
         elif released:
-            run.missing[f"{table.name} {langpair}: released scores {released!r}"] = None
+            run.lacking.setdefault(row.name, []).append(f"{table.name} {langpair}: released scores {released!r}")
         elif row.model is None or run.model_is_here():
             recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
     layer = run.request.layer
@@ -244,7 +243,7 @@ def score_rows(
         # Metrics of vectors share the encoding; the others share nothing, and a time limit keeps those that are done.
         groups = [list(rows_of_recipe)] if needs_model else [[recipe] for recipe in rows_of_recipe]
         options = with_model if needs_model else {}
-        for recipe, result in chain.from_iterable(_scored(run, table, group, options) for group in groups):
+        for recipe, result in chain.from_iterable(_scored(run, judged, group, options) for group in groups):
             for row in rows_of_recipe[recipe]:
                 if isinstance(result, Exception):
                     failed.setdefault(describe_error(result), []).append(row.name)
@@ -256,13 +255,17 @@ def score_rows(
 
 
 def _scored(
-    run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
+    run: PublishedRun, judged: JudgedRows, recipes: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, RowScores | Exception]]:
-    """Score recipes, or return the error of each recipe that fails."""
+    """Score recipes, or return the error of each recipe that fails; scores of earlier tables are used again."""
+    known = run.request.known_scores
+    keys = {recipe: (judged.part, recipe, *options.items()) for recipe in recipes}
+    yield from ((recipe, known[key]) for recipe, key in keys.items() if key in known)
+    recipes = [recipe for recipe, key in keys.items() if key not in known]
     if not recipes:
         return
     try:
-        scores_of = score_judgements(table, recipes, run=run.request.run, **options).metrics
+        scores_of = score_judgements(judged.table, recipes, run=run.request.run, **options).metrics
     except Exception as error:  # of any metric, also of a plug-in
         if run.stops(error):
             raise
@@ -270,9 +273,11 @@ def _scored(
             yield from ((recipe, error) for recipe in recipes)
             return
         for recipe in recipes:
-            yield from _scored(run, table, [recipe], options)
+            yield from _scored(run, judged, [recipe], options)
     else:
-        yield from ((scores.name, scores) for scores in scores_of)
+        for scores in scores_of:
+            known[keys[scores.name]] = scores
+            yield scores.name, scores
 
 
 class PublishedRun(Run):
@@ -287,6 +292,8 @@ class PublishedRun(Run):
         """Columns by row in which no other row is significantly better."""
         self.draws: dict[tuple[str, str], NDArray[np.float64]] = {}
         """Values in each resample by row and column."""
+        self.lacking: dict[str, list[str]] = {}
+        """Parts of the data without released scores, by row."""
 
     @property
     def depth(self) -> int | None:
@@ -323,6 +330,10 @@ class PublishedRun(Run):
         """Build the table with these values, with or without empty columns."""
         rows = [self.model_row(row, columns, values) for row in self.table.rows]
         rows = self._with_tests(rows, columns)
+        for row, declared in zip(rows, self.table.rows, strict=True):
+            # A row without printed values needs scores in one part of the data only.
+            if declared.published or not row.has_ours:
+                self.missing |= dict.fromkeys(self.lacking.get(row.name, ()))
         shown = tuple(column for column in columns if empty_columns or any(row.has(column.label) for row in rows))
         cut = [replace(row, cells={column.label: row.cells[column.label] for column in shown}) for row in rows]
         return self.result(cut, shown, model=self.model)

@@ -48,6 +48,8 @@ def compute_between(request: Request) -> Reproduction:
             continue
         with run.or_missing(f"values of {name}"):
             related = _relate(run, judged, name, own)
+            if related is None:
+                continue
             values |= _VALUES[run.table.experiment](run, judged, related, own)
             relations.append(related)
     result = run.reproduction(columns, values, empty_columns=not values)
@@ -75,14 +77,14 @@ def _rows(run: PublishedRun, columns: Sequence[Column]) -> list[TableRow]:
     return own + [TableRow(name, recipe=recipe) for name, recipe in recipes.items()]
 
 
-def _relate(run: PublishedRun, judged: JudgedRows, part: str, columns: Sequence[Column]) -> MetricRelations:
+def _relate(run: PublishedRun, judged: JudgedRows, part: str, columns: Sequence[Column]) -> MetricRelations | None:
+    """Relate the metrics of a part of the data; None if no metric can be computed, which the rows explain."""
     question = columns[0].question
     assert question is not None
     rows = _rows(run, columns)
-    scores = score_rows(run, judged.table, columns[0].langpair, rows)
+    scores = score_rows(run, judged, rows)
     if not scores:
-        msg = "no metric could be computed"
-        raise InputError(msg)
+        return None
     metrics = tuple(replace(scores[row.name], name=row.name) for row in rows if row.name in scores)
     experiment = run.table.experiment
     options: dict[str, Any] = {

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.core.result import Result
-from nlgauge.errors import FileFormatError, RecipeError, did_you_mean
+from nlgauge.errors import FileFormatError, RecipeError, closest_name, did_you_mean
 from nlgauge.io.table import Cell, Table
 from nlgauge.io.toml_records import build_record, read_entries
 from nlgauge.studies.meta.questions import Question
@@ -299,7 +299,8 @@ def find_paper_table(name: str) -> PaperTable:
     """Look up a table or figure; `table3` and `figure1` without a prefix belong to the reproducibility study."""
     known = f"repro-{name}" if name.startswith(("table", "figure")) else name
     if known not in PAPER_TABLES:
-        hint = did_you_mean(known, PAPER_TABLES, see="nlgauge study reproduce list")
+        spelling = known if "-" in known or closest_name(known, PAPER_TABLES) else f"repro-{name}"
+        hint = did_you_mean(spelling, PAPER_TABLES, see="nlgauge study reproduce list")
         msg = f"unknown published table {name!r}{hint}"
         raise RecipeError(msg)
     return PAPER_TABLES[known]

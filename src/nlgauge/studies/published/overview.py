@@ -15,7 +15,7 @@ import html
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from nlgauge.errors import InputError, NlgaugeError, RecipeError
 from nlgauge.io.storage import json_text, text_digest, write_atomic
 from nlgauge.io.table import LINE, Cell, Formatted, Table, deviation_notes, format_count
 from nlgauge.studies.published.load import PAPER_TABLES
-from nlgauge.studies.published.reproduce import KINDS, ReproduceOptions, StudyInputs, reproduce
+from nlgauge.studies.published.reproduce import KINDS, KnownScores, ReproduceOptions, StudyInputs, reproduce
 from nlgauge.studies.published.runs import NO_MODEL, TimeLimitError, describe_error
 from nlgauge.studies.published.tables import PaperTable
 from nlgauge.studies.published.verdicts import VERDICTS, ComparedCell, compare_cells, count_verdicts
@@ -53,7 +53,7 @@ class AllOptions(OptionSet):
         needs="all",
     )
     minutes: float | None = option(
-        None, Float(above=0, unit="minutes"), help="time limit per table", needs="all", unset="none"
+        None, Float(above=0, unit="minutes"), help="time limit of each table in minutes", needs="all", unset="none"
     )
     state_folder: str | None = option(
         None, Folder(), help="folder with finished tables, used to resume an interrupted run", needs="all"
@@ -268,6 +268,8 @@ class _Runner:
     minutes: float | None
     folder: Path | None
     run: RunOptions
+    known_scores: KnownScores = field(default_factory=dict)
+    """Scores that several tables need are computed once."""
 
     def entry(self, table: PaperTable) -> ReproducedEntry:
         """Recompute a table unless it is finished."""
@@ -286,7 +288,12 @@ class _Runner:
         with _time_limit(self.minutes) as passed:
             try:
                 result = reproduce(
-                    table, study=self._study_inputs(table), run=self.run, skip_broken=True, **self._accepted(table)
+                    table,
+                    study=self._study_inputs(table),
+                    run=self.run,
+                    skip_broken=True,
+                    known_scores=self.known_scores,
+                    **self._accepted(table),
                 )
             except Exception as error:  # of any metric or file: the other tables still run
                 missing.append(describe_error(error))

@@ -14,18 +14,6 @@ ways to rank systems, how often a test finds a difference, or how well a ranking
 
 The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a task and a number of rows, a
 test, a panel and a level, an order of types, or patterns of data sets and metrics.
-
-A table of kind `density` is the simulation in chapter 10 of W. Zhao's dissertation: words of two languages in a
-plane, one of them transformed, and methods that estimate the transformation; the key of a row is such a method.
-
-    words        20, means uniform in [-5, 5]^2; k occurrences each, drawn around the mean with a deviation of 1
-    test         the same number, around means shifted by eps: another domain
-    as written   the other language is the first, alternately rotated and shifted t times. That is one rigid motion
-                 for any t, which the centred rotation finds exactly (D10.9)
-    bent         our variant: each step also bends the plane, y <- y + sin(x) and x <- x + sin(y), so the difference
-                 grows with each step, and no rotation is exact
-
-P@1 is the share of test occurrences whose nearest occurrence in the other language belongs to the same word.
 """
 
 from __future__ import annotations
@@ -34,17 +22,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.data.cards import load
 from nlgauge.data.judgements import select_known
-from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.io.packages import require
-from nlgauge.studies.alignment.flow_fit import fit_flow
-from nlgauge.studies.alignment.training_loop import FlowOptions
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation import (
     GRID,
@@ -58,6 +42,7 @@ from nlgauge.studies.paired_evaluation import (
     simulate,
 )
 from nlgauge.studies.paired_measures import (
+    DRAWS_OF_TABLE_3,
     FIVE_TYPES,
     PAIRS,
     POLICIES,
@@ -74,14 +59,13 @@ from nlgauge.studies.paired_measures import (
     find_differences,
     mean_against_bt,
 )
-from nlgauge.studies.published.made_frames import is_wmt, make_frames, read_frames, wanted_metrics
+from nlgauge.studies.published.made_frames import YEARS, is_wmt, make_frames, read_frames, wanted_metrics
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduction, Run, agrees, cells_of
 from nlgauge.studies.published.tables import PublishedFrames, TableRow
-from nlgauge.vectors.remap import fit_remapping
 
-#: Number of runs of a simulation of languages, as in the paper.
-_RUNS = 10
+#: Level at which a table of independent draws has any cell that is too far from print.
+_LEVEL = 0.05
 
 
 class RankingRun(Run):
@@ -202,6 +186,7 @@ def _disagreement(run: RankingRun, sets: Sequence[FrameSet]) -> None:
 
 
 def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
+    distances: dict[str, dict[str, float]] = {}
     for row in run.table.rows:
         # The language pairs of a year of WMT are averaged.
         used = [
@@ -221,24 +206,42 @@ def _by_data(run: RankingRun, sets: Sequence[FrameSet]) -> None:
             if run.options.full or not any(errors):
                 run.add(row, values, "all rows" if run.options.full else "other draws")
                 continue
-            near = _near_print(row, run.labels, values, errors)
-            run.beyond[row.name] = tuple(label for label, is_near in near.items() if not is_near)
-            run.add(row, values, f"other draws, {sum(near.values())} of {len(near)} within two standard errors")
+            if row.key[0] in YEARS:  # standard errors are of draws, and these frames differ from the paper's
+                run.add(row, values, "other frames and other draws")
+                continue
+            distances[row.name] = _distances(row, run.labels, values, errors)
+            near = sum(distance <= 2 for distance in distances[row.name].values())
+            run.add(row, values, f"other draws, {near} of {len(distances[row.name])} within two standard errors")
+    if every := [distance for of_row in distances.values() for distance in of_row.values()]:
+        # Of many cells some are far from print by chance, so the level is that of all of them.
+        most = NormalDist().inv_cdf(1 - _LEVEL / 2 / len(every))
+        run.beyond |= {
+            name: tuple(label for label, distance in of_row.items() if distance > most)
+            for name, of_row in distances.items()
+        }
+        near, far = (sum(distance <= limit for distance in every) for limit in (2, most))
+        run.notes[
+            f"{near} of {len(every)} cells are within two standard errors of print (95 % are expected of other "
+            f"draws), and {far} within {most:.1f} (all, in 95 % of such tables)"
+        ] = None
 
 
-def _near_print(
+def _distances(
     row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]
-) -> dict[str, bool]:
-    """Whether a value is within two standard errors of the published one, by column."""
+) -> dict[str, float]:
+    """Distances from print in standard errors of the difference, by column."""
     printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
         printed = [printed[i + (1, -1, 0)[i % 3]] for i in range(len(printed))]
-    return {
-        # Published values are rounded to hundredths.
-        label: abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
-        for label, ours, theirs, error in zip(labels, values, printed, errors, strict=True)
-        if math.isfinite(ours)
-    }
+    distances = {}
+    for i, (label, ours, theirs, error) in enumerate(zip(labels, values, printed, errors, strict=True)):
+        # Print has no errors: ours stand in, but a share of nearly none or all of our draws has too small an error.
+        is_share = i >= len(PAIRS) and len(row.key) == 2
+        of_print = max(error, math.sqrt(theirs * (1 - theirs) / DRAWS_OF_TABLE_3)) if is_share else error
+        off = max(0.0, abs(ours - theirs) - 0.005)  # published values are rounded to hundredths
+        if math.isfinite(ours):
+            distances[label] = off / math.hypot(error, of_print) if off else 0.0
+    return distances
 
 
 def _by_metric(run: RankingRun, sets: Sequence[FrameSet]) -> None:
@@ -347,148 +350,3 @@ _ON_FRAMES: Mapping[str, Callable[[RankingRun, Sequence[FrameSet]], None]] = {
     "tests": _tests,
     "ties": _ties,
 }
-
-
-def compute_density(request: Request) -> Reproduction:
-    """Recompute the table; uses only the ranking options `seed` and `draws` (the number of runs)."""
-    run, options = Run(request), request.rankings
-    if replace(options, draws=None, seed=RankingOptions.seed) != RankingOptions():
-        msg = f"{run.table.id} accepts only the ranking options draws and seed"
-        raise RecipeError(msg)
-    count = options.draws or _RUNS
-    run.notes[f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}"] = None
-    return run.result([_density_row(run, row, count) for row in run.table.rows])
-
-
-def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
-    fit = _find_fitter(run, row)
-    if fit is None:
-        return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
-    ours: dict[str, float] = {}
-    spread: dict[str, float] = {}
-    for column in run.table.questions:
-        with run.or_missing(f"value of {row.name}, {column.label}"):
-            setup, seed = Setup(**column.setup), run.request.rankings.seed
-            shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
-            ours[column.label] = float(shares.mean())
-            spread[column.label] = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
-    deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread else NOT_COMPUTED
-    return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
-
-
-def _find_fitter(run: Run, row: TableRow) -> Fitter | None:
-    """Function that fits the row's method; None if it cannot be computed, with a note if a package is missing."""
-    if not row.computed:
-        return None
-    if row.key[0] in LINEAR:
-        return LINEAR[row.key[0]]
-    try:
-        return flow_fitter()
-    except MissingExtraError as error:
-        run.missing[f"{row.name}: {error}"] = None
-        return None
-
-
-Matrix = NDArray[np.float64]
-Fitter = Callable[[Matrix, Matrix], Callable[[Matrix], NDArray[np.float32]]]
-
-WORDS = 20
-_REACH = 5.0
-
-
-class Setup(NamedTuple):
-    """Setup of a simulation."""
-
-    steps: int = 5
-    """t: number of transformation steps."""
-    occurrences: int = 100
-    """k: occurrences per word."""
-    shift: float = 0.0
-    """eps: distance between the words of the test and those of training."""
-    kind: Literal["as written", "bent"] = "as written"
-
-
-class Drawn(NamedTuple):
-    """Occurrences of both languages, row by row; the first two for fitting."""
-
-    source: Matrix
-    target: Matrix
-    test_source: Matrix
-    test_target: Matrix
-
-
-def draw(setup: Setup, *, seed: int) -> Drawn:
-    """Draw the data of one run."""
-    chance = np.random.default_rng(seed)
-    means = chance.uniform(-_REACH, _REACH, (WORDS, 2))
-    moves = [(chance.uniform(0, 2 * np.pi), chance.uniform(-_REACH, _REACH, 2)) for _ in range(setup.steps)]
-    around = np.repeat(means, setup.occurrences, axis=0)
-    source = around + chance.normal(size=around.shape)
-    test = around + setup.shift + chance.normal(size=around.shape)
-    return Drawn(source, _transform(source, moves, setup), test, _transform(test, moves, setup))
-
-
-def _transform(rows: Matrix, moves: list[tuple[float, Matrix]], setup: Setup) -> Matrix:
-    """Apply t steps: alternately a rotation and a translation; a bent step has both and a wave on each axis."""
-    for number, (angle, shift) in enumerate(moves):
-        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-        if setup.kind == "bent":
-            rows = rows @ turn
-            rows = rows + np.stack([np.zeros(len(rows)), np.sin(rows[:, 0])], axis=1)
-            rows = rows + np.stack([np.sin(rows[:, 1]), np.zeros(len(rows))], axis=1) + shift
-        else:
-            rows = rows @ turn if number % 2 == 0 else rows + shift
-    return rows
-
-
-def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 1) -> float:
-    """P@1 of words by Euclidean distance: in a plane, cosines do not separate words."""
-    x, y = moved.astype(np.float64), target.astype(np.float64)
-    words = np.arange(len(y)) // occurrences
-    right = 0
-    for start in range(0, len(x), 500):
-        part = x[start : start + 500]
-        distance = np.square(part[:, 0, None] - y[None, :, 0]) + np.square(part[:, 1, None] - y[None, :, 1])
-        right += int((words[distance.argmin(axis=1)] == words[start : start + len(part)]).sum())
-    return right / len(x)
-
-
-#: Methods that need no torch, by name in the table.
-LINEAR: Mapping[str, Fitter] = {
-    "Rotation": lambda source, target: fit_remapping(source, target, method="clp").apply,
-    "centred rotation": lambda source, target: fit_remapping(source, target, method="centred").apply,
-    "least squares": lambda source, target: fit_remapping(source, target, method="lsq").apply,
-}
-
-
-def flow_fitter(*, seed: int = 0) -> Fitter:
-    """Build a function that fits Real-NVP; needs torch."""
-    require("torch", "torch")
-
-    def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
-        # In a plane, half of a vector is one number: many narrow layers, and no likelihood (words are clusters, not
-        # normally distributed).
-        options = FlowOptions(
-            couplings=4,
-            hidden=64,
-            epochs=60,
-            batch=min(64, max(16, len(source) // 8)),
-            learning_rate=1e-2,
-            likelihood=0.0,
-            validation="error",  # in a plane, cosines carry little information
-            patience=20,
-            seed=seed,
-        )
-        return fit_flow(source, target, options=options).map.apply
-
-    return fit
-
-
-def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0) -> NDArray[np.float64]:
-    """P@1 of a method in each run."""
-    shares = []
-    for number in range(runs):
-        drawn = draw(setup, seed=seed + number)
-        apply = fit(drawn.source, drawn.target)
-        shares.append(precision_of(apply(drawn.test_source), drawn.test_target, setup.occurrences))
-    return np.array(shares)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from nlgauge.core.kinds import Flag, Folder, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
@@ -36,6 +36,7 @@ from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import PaperTable
 
 if TYPE_CHECKING:
+    from nlgauge.studies.meta.row_scores import RowScores
     from nlgauge.studies.published.runs import ReproducedRow, Reproduction
 
 
@@ -93,6 +94,10 @@ class ReproduceOptions(OptionSet):
     )
 
 
+#: Scores by slice of a data set, recipe and model.
+KnownScores: TypeAlias = dict[tuple[Any, ...], "RowScores"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request(ReproduceOptions):
     """A table with selected rows, and its inputs."""
@@ -103,6 +108,8 @@ class Request(ReproduceOptions):
     run: RunOptions = field(default_factory=RunOptions)
     skip_broken: bool = False
     """Whether broken files are listed as missing, as for all tables at once."""
+    known_scores: KnownScores = field(default_factory=dict)
+    """Scores of earlier tables; those of this table are added."""
 
     @property
     def model_name(self) -> str:
@@ -138,7 +145,7 @@ KINDS: Mapping[str, _Kind] = {
         ("rankings", "study", "layer", "langpairs", "levels"),
     ),
     "layers": _Kind("layers.compute_layers", "a table of layers", ("rankings", "layer", "levels", "study")),
-    "density": _Kind("rankings.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
+    "density": _Kind("density.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
     "examples": _Kind("examples.compute_examples", "a table of examples", ("rankings", "data", "levels", "study")),
     "discourse": _Kind(
         "discourse.compute_figure", "a figure on discourse", ("rankings", "langpairs", "levels", "study")
@@ -153,6 +160,7 @@ def reproduce(
     rankings: RankingOptions | None = None,
     run: RunOptions | None = None,
     skip_broken: bool = False,
+    known_scores: KnownScores | None = None,
     **options: Any,
 ) -> Reproduction:
     """Recompute a table, with published and recomputed values.
@@ -161,7 +169,8 @@ def reproduce(
     ...), the latter also as one object (`run`). `study` has inputs of a sensitivity study, `rankings` the options of
     a table on rankings (which accepts no models, layers, language pairs and levels). The default model is `minilm`,
     or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed. With
-    `skip_broken` a broken file is listed as missing; otherwise it is an error.
+    `skip_broken` a broken file is listed as missing; otherwise it is an error. `known_scores` keeps scores for more
+    tables with the same run options.
 
     A study scores only English texts unless `langpairs` names other pairs, for a model that supports them.
     """
@@ -173,6 +182,7 @@ def reproduce(
         rankings=rankings or RankingOptions(),
         run=RunOptions.of(run_options) if run is None else replace(run, **run_options),
         skip_broken=skip_broken,
+        known_scores={} if known_scores is None else known_scores,
         **part_options,
     )
     kind = KINDS[table.kind]
@@ -317,7 +327,8 @@ def _draw_disagreement(result: Reproduction, table: PaperTable) -> Any:
     for row in (row for row in result.rows if row.has_ours):
         kind, _, name = row.name.partition(" ")
         bars = {label: Bar(ours) for label in result.columns if (ours := _ours(row, label)) is not None}
-        panels.setdefault(f"per {kind}", {})[name] = bars
+        task = "all tasks" if kind == "size" else kind
+        panels.setdefault(f"{task}, by number of rows" if name.isdigit() else f"per {kind}", {})[name] = bars
     charts = [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()]
     return draw_bar_panels(charts, series_styles(result.columns), title=f"{result.id}: {result.title}", caption=_BARS)
 

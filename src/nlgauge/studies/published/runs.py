@@ -269,6 +269,7 @@ class JudgedRows(NamedTuple):
 
     table: JudgementTable
     pairs: RankedPairs | None
+    part: DataSlice
 
 
 def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
@@ -362,7 +363,7 @@ class Run:
             problem = str(error).removeprefix(f"{part.data}: ")
             self.missing[f"{part.data}: {problem}; available at {find_data_card(part.data).published}"] = None
             return None
-        return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
+        return JudgedRows(table if pairs is None else ranked_rows(table, pairs), pairs, part)
 
     def row(
         self,
@@ -388,6 +389,8 @@ class Run:
         """Build the result from these rows and the selected columns."""
         table = self.table
         columns = table.columns if columns is None else columns
+        if not any(row.has_ours for row in rows):
+            self._locate_data()
         return Reproduction(
             id=table.id,
             title=table.title,
@@ -403,9 +406,21 @@ class Run:
             exceptions=_exceptions(table, columns),
             options=options or {},
             notes=(*table.notes, *self.notes),
-            missing=tuple(self.missing),
+            missing=tuple(sorted(self.missing, key=self._is_about_inputs)),
             table=table,
         )
+
+    def _locate_data(self) -> None:
+        """List the data of a table without any, also if it was not computed for another reason, such as no model."""
+        folder = self.request.at
+        names = select_known(self.request.data, self.table.data, f"{self.table.id}: data set")
+        if folder is None or not any(locate(find_data_card(name), folder) for name in names):
+            for name in names:
+                self.locate(name)
+
+    def _is_about_inputs(self, text: str) -> bool:
+        """Whether a missing input is not data: those are listed last, because without data a model is no use."""
+        return not text.startswith(("data set ", *(f"{name}: " for name in self.table.data)))
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:

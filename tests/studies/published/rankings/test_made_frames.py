@@ -76,7 +76,10 @@ def test_rows_of_the_paper_are_computed_on_made_frames(package: Path, tmp_path: 
     rows = ("WMT17 BLEU", "WMT17 ROUGE", "WMT17 BERTScore")
     result = reproduce(table, at=package, rankings=options, rows=rows)
     assert [row.has_ours for row in result.rows] == [True, True, False]
-    assert "within two standard errors" in result.rows[0].reason
+    # Standard errors are of draws from the paper's frames, so they judge no values on others.
+    assert "other frames and other draws" in result.rows[0].reason
+    assert "standard errors" not in result.rows[0].reason
+    assert not result.rows[0].beyond
     assert any(note.startswith("frames of BLEU: ours, bleu|") for note in result.notes)
     assert {path.name for path in tmp_path.iterdir()} == {"wmt17.lv-en.BLEU.json", "wmt17.lv-en.ROUGE_1.json"}
     # Saved runs are read, and outputs are no longer needed.

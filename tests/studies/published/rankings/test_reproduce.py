@@ -141,6 +141,7 @@ def test_the_shared_task_table_lists_missing_inputs() -> None:
     assert any(what.startswith("data set eval4nlp: no data folder set") for what in result.missing)
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.LanguageWarning")  # minilm is faster than a multilingual model
 def test_explanation_methods_are_ranked_as_systems(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlgauge.studies.published.explanations.TEXTS", 5)
     monkeypatch.setattr("nlgauge.studies.published.explanations.NEIGHBOURS", 8)
