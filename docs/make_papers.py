@@ -4,7 +4,8 @@ python -m docs.make_papers            write the page
 python -m docs.make_papers --check    exit with status 1 if it is not up to date, or a row is wrong
 
 A row of the table is one item of a paper: a method, a data set, a table or a claim. `state` is one of `STATES`; every
-other state than "works" needs a reason. The reason of a row that works names what of it nobody can get. `where` lists, separated by semicolons, what the code must have:
+other state than "works" needs a reason; that of a row that works names what of it nobody can get. `where` lists,
+separated by semicolons, what the code must have:
 
     bertscore, bertscore:idf=refs      a metric, or a recipe that can be read
     nlgauge study meta --agreement     a command, with its options

@@ -3,8 +3,8 @@
     en-de-test20/test20.src, test20.mt, test20.pe, test20.hter      parallel lines
 
 The post-edit (`.pe`) is the reference. HTER is the number of edits from a translation to its post-edit, divided by
-the words of the post-edit, so lower is better: the criterion `quality` is 1 - HTER, and `hter` the published value. The
-language pair is that in the name of the folder or, without one, "und".
+the words of the post-edit, so lower is better: the criterion `quality` is 1 - HTER, and `hter` the published value.
+The language pair is that in the name of the folder or, without one, "und".
 """
 
 from __future__ import annotations
