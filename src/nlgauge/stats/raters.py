@@ -3,7 +3,7 @@
 Each is 1 - D_o / D_e, or for percent agreement 1 - D_o, where D_o and D_e are the observed and the expected
 disagreement. They differ in the pairs of ratings that are expected:
 
-    Cohen's kappa         each rater keeps the shares of his own categories (Cohen 1960; weighted: 1968)
+    Cohen's kappa         each rater has their own distribution of categories (Cohen 1960; weighted: 1968)
     Fleiss' kappa         all raters share one distribution of categories (Fleiss 1971)
     Krippendorff's alpha  any two of the ratings, without putting one back; ratings may be missing (2011)
 
@@ -17,7 +17,8 @@ nan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,24 +49,14 @@ def encode_ratings(columns: Sequence[Sequence[object]], categories: Sequence[obj
     return np.array([[-1 if value is None else index[value] for value in column] for column in columns]).T
 
 
-def count_categories(codes: Codes, categories: int) -> Vector:
-    """Number of ratings of each item in each category, items x categories."""
-    counts = np.zeros((len(codes), categories))
-    for column in codes.T:
-        present = np.flatnonzero(column >= 0)
-        np.add.at(counts, (present, column[present]), 1.0)
-    return counts
-
-
-def percent_agreement(counts: Vector, draws: Vector) -> Estimates:
+def percent_agreement(codes: Codes, draws: Vector) -> Estimates:
     """Share of equal ratings among all pairs of ratings of the same item; nothing is expected.
 
-    >>> percent_agreement(np.array([[2.0, 0.0], [1.0, 1.0]]), np.ones((1, 2))).value.tolist()
+    >>> percent_agreement(np.array([[0, 0], [0, 1]]), np.ones((1, 2))).value.tolist()
     [0.5]
     """
-    totals = counts.sum(axis=1)
-    equal = draws @ (counts * (counts - 1)).sum(axis=1)
-    share = _ratio(equal, draws @ (totals * (totals - 1)))
+    ratings = _ratings(codes)
+    share = _ratio(draws @ _equal_pairs(codes), draws @ (ratings * (ratings - 1)))
     return Estimates(share, 1 - share, np.full(len(draws), np.nan))
 
 
@@ -84,44 +75,67 @@ def cohen_kappa(
     return _corrected(_ratio(draws @ distances[first, second], items), expected, distances.max())
 
 
-def fleiss_kappa(counts: Vector, draws: Vector) -> Estimates:
+def fleiss_kappa(codes: Codes, draws: Vector) -> Estimates:
     """Fleiss' kappa of items that all have the same number of ratings, at least two."""
-    raters = counts[0].sum()
+    raters = _ratings(codes)[0]
     items = draws.sum(axis=1)
-    agreement = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
-    shares = _ratio(draws @ counts, (items * raters)[:, None])
-    return _corrected(1 - _ratio(draws @ agreement, items), 1 - np.square(shares).sum(axis=1), 1.0)
+    agreement = _ratio(draws @ (_equal_pairs(codes) / (raters * (raters - 1))), items)
+    squares = np.array([np.square(sizes).sum() for sizes in _category_sizes(codes, draws)])
+    return _corrected(1 - agreement, 1 - _ratio(squares, np.square(items * raters)), 1.0)
 
 
-def krippendorff_alpha(counts: Vector, values: Vector, draws: Vector, *, scale: Scale = "nominal") -> Estimates:
+def krippendorff_alpha(codes: Codes, values: Vector, draws: Vector, *, scale: Scale = "nominal") -> Estimates:
     """Krippendorff's alpha; items with fewer than two ratings do not count.
 
     Of n ratings of all items, D_e is the mean disagreement of any two; of the m ratings of an item, D_o counts each
     pair 1 / (m - 1) times.
     """
-    pairable = counts.sum(axis=1) >= 2
-    counts, draws = counts[pairable], draws[:, pairable]
-    ratings = counts.sum(axis=1)
+    pairable = _ratings(codes) >= 2
+    codes, draws = codes[pairable], draws[:, pairable]
+    ratings = _ratings(codes)
     total = draws @ ratings
     largest = 1.0
     if scale == "nominal":
-        within = draws @ (ratings - (counts * (counts - 1)).sum(axis=1) / (ratings - 1))
-        any_two = np.square(total) - np.square(draws @ counts).sum(axis=1)
+        within = draws @ (ratings - _equal_pairs(codes) / (ratings - 1))
+        squares = np.array([np.square(sizes).sum() for sizes in _category_sizes(codes, draws)])
+        any_two = np.square(total) - squares
     elif scale == "interval":
-        within, any_two = _squared_differences(counts, values - values.mean(), draws)
+        within, any_two = _squared_differences(codes, values - values.mean(), draws)
         largest = float(np.square(np.ptp(values)))
     else:
         pairs = []
-        for sizes, draw in zip(draws @ counts, draws, strict=True):  # mean ranks differ from draw to draw
+        for sizes, draw in zip(_category_sizes(codes, draws), draws, strict=True):  # mean ranks differ by draw
             ranks = np.cumsum(sizes) - sizes / 2 - sizes.sum() / 2
-            pairs.append(np.concatenate(_squared_differences(counts, ranks, draw[None])))
+            pairs.append(np.concatenate(_squared_differences(codes, ranks, draw[None])))
         within, any_two = np.array(pairs).T
     return _corrected(_ratio(within, total), _ratio(any_two, total * (total - 1)), largest)
 
 
-def _squared_differences(counts: Vector, values: Vector, draws: Vector) -> tuple[Vector, Vector]:
+def _ratings(codes: Codes) -> Vector:
+    """Number of ratings of each item."""
+    return np.asarray((codes >= 0).sum(axis=1), dtype=np.float64)
+
+
+def _equal_pairs(codes: Codes) -> Vector:
+    """Number of ordered pairs of equal ratings of each item."""
+    equal = np.zeros(len(codes))
+    for first, second in combinations(codes.T, 2):
+        equal += 2.0 * ((first == second) & (first >= 0))
+    return equal
+
+
+def _category_sizes(codes: Codes, draws: Vector) -> Iterator[Vector]:
+    """Number of ratings in each category, for one draw after the other."""
+    items, raters = np.nonzero(codes >= 0)
+    chosen = codes[items, raters]
+    for draw in draws:
+        yield np.bincount(chosen, weights=draw[items]).astype(np.float64)
+
+
+def _squared_differences(codes: Codes, values: Vector, draws: Vector) -> tuple[Vector, Vector]:
     """Sums of (v - w)^2 over ordered pairs: within items, each by 1 / (m - 1), and over all ratings."""
-    ratings, sums, squares = counts.sum(axis=1), counts @ values, counts @ np.square(values)
+    given = np.where(codes >= 0, values[codes], 0.0)
+    ratings, sums, squares = _ratings(codes), given.sum(axis=1), np.square(given).sum(axis=1)
     within = draws @ (2 * (ratings * squares - np.square(sums)) / (ratings - 1))
     return within, 2 * ((draws @ ratings) * (draws @ squares) - np.square(draws @ sums))
 

@@ -35,7 +35,6 @@ from nlgauge.stats.raters import (
     Scale,
     Weights,
     cohen_kappa,
-    count_categories,
     encode_ratings,
     fleiss_kappa,
     krippendorff_alpha,
@@ -275,26 +274,25 @@ class _Study:
         self, raters: tuple[str, ...], codes: Codes, values: Vector, draws: Vector, settings: RaterOptions
     ) -> None:
         self.raters, self.codes, self.values, self.draws, self.settings = raters, codes, values, draws, settings
-        self.counts = count_categories(codes, len(values))
         self.notes: list[str] = []
         self.pairs: list[RaterPair] = []
 
     def measures(self) -> Iterator[AgreementMeasure]:
         """All measures."""
-        yield self._measure("percent agreement", percent_agreement(self.counts, self.draws))
+        yield self._measure("percent agreement", percent_agreement(self.codes, self.draws))
         crowded = len(self.values) > MOST_CATEGORIES
         many = f"more than {MOST_CATEGORIES} different ratings; alpha on the interval scale suits measurements"
         name = "Cohen's kappa" if len(self.raters) == 2 else "Light's kappa"
         yield _undefined(name, many) if crowded else self._measure(name, self._cohen())
-        totals = self.counts.sum(axis=1)
+        totals = (self.codes >= 0).sum(axis=1)
         if crowded:
             yield _undefined("Fleiss' kappa", many)
         elif np.ptp(totals):
-            reason = f"items have {totals.min():.0f} to {totals.max():.0f} ratings, it needs the same number for each"
+            reason = f"items have {totals.min()} to {totals.max()} ratings, it needs the same number for each"
             yield _undefined("Fleiss' kappa", f"{reason}; alpha allows for missing ratings")
         else:
-            yield self._measure("Fleiss' kappa", fleiss_kappa(self.counts, self.draws))
-        estimates = krippendorff_alpha(self.counts, self.values, self.draws, scale=self.settings.scale)
+            yield self._measure("Fleiss' kappa", fleiss_kappa(self.codes, self.draws))
+        estimates = krippendorff_alpha(self.codes, self.values, self.draws, scale=self.settings.scale)
         yield self._measure("Krippendorff's alpha", estimates)
 
     def _cohen(self) -> Estimates:
