@@ -78,6 +78,13 @@ def test_ratings_that_allow_no_measure() -> None:
         rater_agreement({"a": [1, 2], "b": [1, 2, 3]})
 
 
+def test_a_column_of_item_names_is_pointed_out() -> None:
+    result = rater_agreement({"item": [1, 2, 3, 4], "a": [1, 2, 2, 1], "b": [1, 2, 1, 1]}, resamples=100)
+    assert any(note.startswith("item has no rating twice") for note in result.notes)
+    measured = rater_agreement({"a": [1.1, 2.2, 3.3], "b": [1.2, 2.3, 3.4]}, scale="interval", resamples=100)
+    assert not any("twice" in note for note in measured.notes)
+
+
 def test_measurements_have_alpha_only() -> None:
     first = np.random.default_rng(1).normal(size=600)
     result = rater_agreement({"a": first, "b": first + 0.1}, scale="interval", resamples=100)

@@ -207,7 +207,7 @@ def rater_agreement(ratings: Ratings, **options: Any) -> RaterAgreement:
     draws += [part.astype(np.float64) for part in bootstrap_counts(len(codes), settings.resamples, settings.seed)]
     study = _Study(tuple(columns), codes, values, np.vstack(draws), settings)
     measures = tuple(study.measures())
-    notes = list(study.notes)
+    notes = [*_identifiers(columns), *study.notes]
     items = len(next(iter(columns.values())))
     if dropped := items - len(codes):
         notes.append(f"{format_count(dropped, 'item')} with fewer than two ratings left out")
@@ -237,6 +237,15 @@ def _columns(ratings: Ratings) -> dict[str, list[Any]]:
         msg = f"each rater needs one rating per item, None where it is missing; {counts}"
         raise InputError(msg)
     return columns
+
+
+def _identifiers(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Notes on columns that look like names of items: no rating occurs twice, though others do in other columns."""
+    given = {name: [value for value in cells if value is not None] for name, cells in columns.items()}
+    unique = [name for name, cells in given.items() if len(cells) > 2 and len(set(cells)) == len(cells)]
+    if len(unique) == len(columns):
+        return []
+    return [f"{name} has no rating twice; if it is not a rater, leave the column out (--raters)" for name in unique]
 
 
 def _categories(columns: Mapping[str, Sequence[Any]], settings: RaterOptions) -> tuple[list[Any], Vector]:
