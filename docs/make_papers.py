@@ -4,7 +4,8 @@ python -m docs.make_papers            write the page
 python -m docs.make_papers --check    exit with status 1 if it is not up to date, or a row is wrong
 
 A row of the table is one item of a paper: a method, a data set, a table or a claim. `state` is one of `STATES`; every
-other state than "works" needs a reason. `where` lists, separated by semicolons, what the code must have:
+other state than "works" needs a reason; that of a row that works names what of it nobody can get. `where` lists,
+separated by semicolons, what the code must have:
 
     bertscore, bertscore:idf=refs      a metric, or a recipe that can be read
     nlgauge study meta --agreement     a command, with its options
@@ -40,7 +41,7 @@ COMMAND = "python -m docs.make_papers"
 
 #: States of an item, with their meaning.
 STATES: Mapping[str, str] = {
-    "works": "computed by nlgauge",
+    "works": "computed by nlgauge; a reason names the part that needs data, models or tools that are not available",
     "partly": "a part of it is missing, or the printed form cannot be chosen",
     "missing": "could be done, and is not",
     "cannot be done": "needs data, models or text that nobody can get",
@@ -98,8 +99,8 @@ def find_problems(items: Iterable[Item]) -> Iterator[str]:
             yield f"{item.id}: unknown state {item.state!r}; use one of {', '.join(STATES)}"
         elif item.state == "works" and not item.places:
             yield f"{item.id}: 'works' needs where it is"
-        elif (item.state == "works") == bool(item.reason):
-            yield f"{item.id}: {item.state!r} {'has no reason, leave it empty' if item.reason else 'needs a reason'}"
+        elif item.state != "works" and not item.reason:
+            yield f"{item.id}: {item.state!r} needs a reason"
         for place in item.places:
             if problem := find_place_problem(place):
                 yield f"{item.id}: {problem}"

@@ -52,10 +52,10 @@ def test_wrong_rows_are_listed() -> None:
         "X1: the id is not unique": good,
         "X2: unknown state 'fine'": Item("X2", "p", "i", "fine", "bertscore", ""),
         "X3: 'works' needs where it is": Item("X3", "p", "i", "works", "", ""),
-        "X4: 'works' has no reason": Item("X4", "p", "i", "works", "bertscore", "r"),
         "X5: 'missing' needs a reason": Item("X5", "p", "i", "missing", "", ""),
     }
-    problems = list(find_problems([good, *wrong.values()]))
+    reasoned = Item("X4", "p", "i", "works", "bertscore", "one model is in no registry")
+    problems = list(find_problems([good, reasoned, *wrong.values()]))
     assert len(problems) == len(wrong)
     for problem, start in zip(problems, wrong, strict=True):
         assert problem.startswith(start)

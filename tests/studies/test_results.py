@@ -18,6 +18,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.studies.ensembles import search_ensembles
 from nlgauge.studies.meta.between import MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
+from nlgauge.studies.meta.raters import rater_agreement
 from nlgauge.studies.meta.row_scores import ScoredJudgements, given_rows
 from nlgauge.studies.meta.score_judgements import tune_layer
 from nlgauge.studies.sensitivity import sensitivity
@@ -82,6 +83,7 @@ RESULTS: dict[str, Callable[[Path], Result]] = {
     "agreements": agreements,
     "agreement": lambda folder: agreements(folder).agreements[0],
     "relations": relations,
+    "raters": lambda _: rater_agreement({"a": [1, 2, None], "b": [1, 1, 2], "c": [2, 2, 2]}, resamples=100),
     "layers": lambda _: tune_layer(table()),
     "sensitivity": lambda _: sensitivity({"a": TEXTS, "b": OTHERS}, TEXTS, "moverscore", preset="punctuation"),
 }

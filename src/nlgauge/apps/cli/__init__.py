@@ -46,6 +46,7 @@ _GROUPS = {
         "study tune-layer": _Command("meta", "find the layer that correlates best with human judgements"),
         "study stress": _Command("studies", "test metrics on perturbed texts and adversarial triples"),
         "study ensemble": _Command("meta", "find the best pair of metrics to combine"),
+        "study raters": _Command("raters", "measure how well raters agree: kappas and alpha"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
     },
     "Build resources": {

@@ -1,17 +1,21 @@
-"""Loaders of the WMT metrics tasks, 2015 to 2019.
+"""Loaders of the WMT metrics tasks, 2014 to 2019.
 
-Packages of the WMT metrics task, 2017 to 2019.
+Packages of the WMT metrics task, 2017 to 2019, and of 2014 and 2015 with their rankings.
 
     DA-seglevel.csv     LP DATA SYSTEM SID HUMAN        segment scores; SID is a line, from 1
     DA-syslevel.csv     LP HUMAN SYSTEM                 scores of whole systems
     RR-seglevel.csv     LP DATA SID BETTER WORSE        preferences; the header lacks one of the five names
-    references/         newstest2017-csen-ref.en        one segment per line
-    source(s)/          newstest2017-csen-src.cs
+    NAME.csv            srclang ... system5rank         before 2017: rankings of up to five outputs, between commas
+    references/         newstest2017-csen-ref.en        one segment per line; also newstest2014-ref.cs-en
+    source(s)/          newstest2017-csen-src.cs        also newstest2014-src.cs-en
     system-outputs/     cs-en/newstest2017.online-A.0.cs-en, or one folder deeper
 
 The columns are separated by spaces in spite of the extension. A system `a+b` means systems with the same output; it
 is loaded as the first. Files and rows of hybrids (mixtures of systems) have `.hybrid` in their names and are dropped;
 a real system such as `tilde-nc-nmt-smt-hybrid.5050` has a hyphen instead of the dot and is kept.
+
+A ranking has a judge's ranks of outputs for the line `srcIndex`, from 1: lower is better, ties are allowed, and -1 is
+blank. Any two outputs with different ranks are a preference; those of several judges all count.
 
 WMT15 and WMT16 segments as JSON, with metric scores.
 
@@ -32,15 +36,18 @@ and doubled quotes inside; translations and references do not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders import (
     TableBuilder,
+    files_below,
     find_below,
     language_files,
     moses_detokeniser,
@@ -48,11 +55,23 @@ from nlgauge.data.loaders import (
     quote_notes,
 )
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.tables import Row, as_row, is_spreadsheet_quoted, read_json, read_lines, read_tsv, remove_quotes
+from nlgauge.io.tables import (
+    Row,
+    as_row,
+    is_spreadsheet_quoted,
+    read_csv,
+    read_json,
+    read_lines,
+    read_tsv,
+    remove_quotes,
+)
 
 _SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
 _SYSTEM_COLUMNS = ("LP", "HUMAN", "SYSTEM")
 _RANK_COLUMNS = ("LP", "DATA", "SID", "BETTER", "WORSE")
+
+#: A column of files with rankings.
+_RANK = "system1rank"
 
 
 def load_wmt_package(
@@ -100,7 +119,7 @@ class WmtPackage:
         folder = self._need("system-outputs")
         files: dict[str, dict[str, Path]] = {}
         for file in sorted(folder.rglob(f"newstest{self.year}.*")):
-            stem, _, langpair = file.name.rpartition(".")
+            stem, _, langpair = file.name.removesuffix(".txt").rpartition(".")
             system = stem.partition(".")[2]
             if system and not _is_hybrid(system):
                 files.setdefault(langpair, {})[system] = file
@@ -202,7 +221,12 @@ class WmtPackage:
         return {langpair: scores for langpair, scores in scores_of.items() if scores}
 
     def ranked_pairs(self, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
-        """Read the preferences of RR-seglevel.csv; a language pair at the end of a system's name is removed."""
+        """Read the preferences of RR-seglevel.csv; a language pair at the end of a system's name is removed.
+
+        Packages before 2017 have files of rankings instead.
+        """
+        if find_below(self.path, "RR-seglevel.csv") is None and (files := self._ranking_files()):
+            return self._rankings(files, langpairs)
         file = self._need("RR-seglevel.csv")
         if len(read_lines(file)[0].split()) == len(_RANK_COLUMNS) - 1:  # the header lacks a name
             rows = list(read_tsv(file, columns=_RANK_COLUMNS, separator=None, skip_header=True))
@@ -221,6 +245,37 @@ class WmtPackage:
             better=tuple(row.text("BETTER").removesuffix(f".{row.text('LP')}") for row in selected),
             worse=tuple(row.text("WORSE").removesuffix(f".{row.text('LP')}") for row in selected),
         )
+
+    def _ranking_files(self) -> list[Path]:
+        """Files with rankings of up to five outputs, by their header."""
+        files = sorted(files_below(self.path, "**/*.csv"))
+        return [file for file in files if _RANK in read_lines(file)[0].split(",")]
+
+    def _rankings(self, files: Iterable[Path], langpairs: str | Iterable[str] | None) -> RankedPairs:
+        """Turn each ranking into the preferences between its outputs."""
+        output = re.compile(rf"newstest{self.year}\.(.+)\.([a-z]{{2}}-[a-z]{{2}})(?:\.txt)?")
+        preferences: list[tuple[str, str, str, str]] = []
+        for row in (row for file in files for row in read_csv(file)):
+            line = str(row.integer("srcIndex", low=1, high=10**9))
+            ranks: dict[tuple[str, str], float] = {}
+            for number in range(1, 1 + sum(name.endswith("rank") for name in row.values)):
+                rank = row.number(f"system{number}rank")
+                if rank < 1:
+                    continue
+                match = output.fullmatch(row.text(f"system{number}Id"))
+                if match is None:
+                    row.refuse(f"system{number}Id", f"a name like 'newstest{self.year}.online-A.0.cs-en'")
+                system = match[1].partition("+")[0]
+                if not _is_hybrid(system):
+                    ranks[match[2], system] = rank
+            for (first, second), (other, third) in permutations(ranks, 2):
+                if first == other and ranks[first, second] < ranks[other, third]:
+                    preferences.append((first, line, second, third))
+        available = list(dict.fromkeys(pair for pair, *_ in preferences))
+        chosen = set(select_known(langpairs, available, f"{self.name}: ranked language pair"))
+        selected = [preference for preference in preferences if preference[0] in chosen]
+        langpair, segment, better, worse = zip(*selected, strict=True)
+        return RankedPairs(self.name, langpair, segment, better, worse)
 
     def _unpaired(self, scores: dict[str, dict[str, float]]) -> tuple[str, ...]:
         notes = []
@@ -245,11 +300,13 @@ class WmtPackage:
     def _parallel(self, langpair: str) -> _Parallel:
         source, _, target = langpair.partition("-")
         start = f"newstest{self.year}-{source}{target}"
-        file = self._need(f"{start}-ref.{target}")
+        older = f"newstest{self.year}"
+        file = find_below(self.path, f"{older}-ref.{langpair}") or self._need(f"{start}-ref.{target}")
         references = read_lines(file)
         if find_below(self.path, "source", "sources") is None:
             return _Parallel(file, references, None)
-        sources = parallel_lines(self._need(f"{start}-src.{source}"), file, len(references))
+        texts = find_below(self.path, f"{older}-src.{langpair}") or self._need(f"{start}-src.{source}")
+        sources = parallel_lines(texts, file, len(references))
         return _Parallel(file, references, tuple(sources))
 
     def _lines_of(self, system: str, langpair: str, parallel: _Parallel) -> list[str]:

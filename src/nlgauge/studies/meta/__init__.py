@@ -1,4 +1,4 @@
-"""Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
+"""Correlation of metrics with human judgements (levels, accuracies, significance, ranks), and agreement of raters."""
 
 from nlgauge.studies.meta.between import BetweenOptions, MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, AgreementTable, MetricAgreement, evaluate
@@ -40,6 +40,14 @@ from nlgauge.studies.meta.ranks import (
     compare_metrics,
     compare_tie_accuracies,
 )
+from nlgauge.studies.meta.raters import (
+    AgreementMeasure,
+    RaterAgreement,
+    RaterOptions,
+    RaterPair,
+    load_ratings,
+    rater_agreement,
+)
 from nlgauge.studies.meta.row_scores import (
     RowScores,
     ScoredJudgements,
@@ -60,6 +68,7 @@ __all__ = [
     "AGREEMENTS",
     "LEVELS",
     "AgreementCell",
+    "AgreementMeasure",
     "AgreementTable",
     "Agreements",
     "BetweenOptions",
@@ -73,6 +82,9 @@ __all__ = [
     "MetricComparison",
     "MetricRelations",
     "Question",
+    "RaterAgreement",
+    "RaterOptions",
+    "RaterPair",
     "RowScores",
     "ScoredJudgements",
     "Significance",
@@ -91,11 +103,13 @@ __all__ = [
     "grouped_level",
     "hybrid_results",
     "imported_rows",
+    "load_ratings",
     "make_hybrids",
     "model_selection",
     "pairwise_difference_pearson",
     "pairwise_p_values",
     "preference_tau",
+    "rater_agreement",
     "relate_metrics",
     "released_rows",
     "score_judgements",
