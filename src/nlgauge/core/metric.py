@@ -318,6 +318,9 @@ class Metric(ABC, metaclass=_RecipeType):
 
     def describe_dependence(self) -> tuple[str, str]:
         """Why the score of a pair depends on the other pairs, and the remedy; for metrics with `whole_corpus`."""
+        if "bounds" in self.options():
+            reason = f"{self.name} scales its parts over the whole corpus, by their lowest and highest value"
+            return reason, "fix the range with bounds=FILE, made by 'nlgauge build bounds'"
         fix = "idf=none" if "idf" in self.options() else "another metric"
         return f"scores by {self.name} depend on the other pairs of the corpus", f"use {fix}"
 

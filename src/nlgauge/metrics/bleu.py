@@ -54,7 +54,13 @@ from nlgauge.core.options import option
 from nlgauge.core.run_options import report_progress
 from nlgauge.io.packages import package_version
 from nlgauge.metrics.parts import cite
-from nlgauge.metrics.parts.word_metric import TokenizedMetric, make_bleu, tokenizer_versions
+from nlgauge.metrics.parts.word_metric import (
+    TokenizerOptions,
+    case_option,
+    make_bleu,
+    tokenize_option,
+    tokenizer_versions,
+)
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
@@ -105,7 +111,7 @@ class SacreBLEUMetric(TextMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BLEU(TokenizedMetric, SacreBLEUMetric):
+class BLEU(TokenizerOptions, SacreBLEUMetric):
     """Corpus BLEU, and sentence BLEU for segments."""
 
     name: ClassVar[str] = "bleu"
@@ -118,8 +124,8 @@ class BLEU(TokenizedMetric, SacreBLEUMetric):
     derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
 
     # Named here, because a signature has the options of a metric before those of its bases.
-    case: str = TokenizedMetric.same_option("case")
-    tokenize: str = TokenizedMetric.same_option("tokenize")
+    case: str = case_option()
+    tokenize: str = tokenize_option()
     smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing method")
     order: int = option(4, Int(1, 4), optional=True, help="longest n-gram")
 

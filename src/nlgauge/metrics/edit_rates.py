@@ -44,9 +44,8 @@ Leusch, Ueffing, Ney: "CDER: Efficient MT Evaluation Using Block Movements", EAC
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -56,6 +55,12 @@ from nlgauge.core.run_options import report_progress
 from nlgauge.metrics.parts import cite
 from nlgauge.metrics.parts.edits import levenshtein, positions_of
 from nlgauge.metrics.parts.word_metric import WordMetric, Words
+
+CITATION = cite("leusch-etal-2006-cder")
+EMPTY = "scored 100"
+
+#: Counts of an output and a reference for a formula of `CorpusCounts`.
+Count = Callable[[Words, Words], tuple[int, ...]]
 
 
 def covering_edits(output: Sequence[str], reference: Sequence[str]) -> int:
@@ -83,75 +88,88 @@ def covering_edits(output: Sequence[str], reference: Sequence[str]) -> int:
     return cost + (not cheapest >> len(output) & 1)
 
 
-class _EditRate(WordMetric):
-    """A rate from counts of edits and words; of several references, the one with the lowest rate counts."""
+def score_edits(
+    metric: WordMetric, hypotheses: Sequence[str], references: Sequence[Sequence[str]], count: Count, formula: str
+) -> SystemResult:
+    """Rates of all segments by the formula; of several references, the one with the lowest rate counts."""
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
-    table_decimals: ClassVar[int] = 1
-    higher_is_better: ClassVar[bool] = False
-    citation: ClassVar[str] = cite("leusch-etal-2006-cder")
-    formula: ClassVar[str] = "rate"
-    """Formula of `CorpusCounts`."""
-
-    @abstractmethod
-    def count(self, output: Words, reference: Words) -> tuple[int, ...]:
-        """Counts of an output and a reference for the formula."""
-
-    def describe_empty(self) -> str:
-        return "scored 100"
-
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        from nlgauge.stats.corpus_counts import CorpusCounts
-
-        split = self.split()
-        counts, best = [], []
-        for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
-            output = split(hypothesis)
-            rows = [self.count(output, split(reference)) for reference in group]
-            pairs = CorpusCounts(self.formula, np.array(rows, dtype=np.float64))
-            best.append(int(pairs.score(pairs.counts).argmin()))
-            counts.append(pairs.counts[best[-1]])
-        statistics = CorpusCounts(self.formula, np.array(counts))
-        return SystemResult(
-            {self.main: statistics.score(statistics.counts)},
-            np.array(best, dtype=np.int64),
-            corpus=self.corpus_scores(statistics),
-            statistics=statistics,
-        )
+    split = metric.split()
+    counts, best = [], []
+    for hypothesis, group in report_progress(zip(hypotheses, references, strict=True)):
+        output = split(hypothesis)
+        rows = [count(output, split(reference)) for reference in group]
+        pairs = CorpusCounts(formula, np.array(rows, dtype=np.float64))
+        best.append(int(pairs.score(pairs.counts).argmin()))
+        counts.append(pairs.counts[best[-1]])
+    statistics = CorpusCounts(formula, np.array(counts))
+    return SystemResult(
+        {metric.main: statistics.score(statistics.counts)},
+        np.array(best, dtype=np.int64),
+        corpus=metric.corpus_scores(statistics),
+        statistics=statistics,
+    )
 
 
-class WER(_EditRate):
+class WER(WordMetric):
     """Word error rate: insertions, deletions and substitutions of words."""
 
     name: ClassVar[str] = "wer"
     title: ClassVar[str] = "WER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("wer",)
     main: ClassVar[str] = "wer"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Words, reference: Words) -> tuple[int, ...]:
-        return levenshtein(output, reference), len(reference)
+    def describe_empty(self) -> str:
+        return EMPTY
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            return levenshtein(output, reference), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "rate")
 
 
-class PER(_EditRate):
+class PER(WordMetric):
     """Position-independent error rate: WER without regard to word order."""
 
     name: ClassVar[str] = "per"
     title: ClassVar[str] = "PER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("per",)
     main: ClassVar[str] = "per"
-    formula: ClassVar[str] = "per"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Words, reference: Words) -> tuple[int, ...]:
-        matches = sum((Counter(output) & Counter(reference)).values())
-        return matches, len(output), len(reference)
+    def describe_empty(self) -> str:
+        return EMPTY
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            matches = sum((Counter(output) & Counter(reference)).values())
+            return matches, len(output), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "per")
 
 
-class CDER(_EditRate):
+class CDER(WordMetric):
     """Edits that cover the reference with blocks of the output; jumps between blocks are allowed."""
 
     name: ClassVar[str] = "cder"
     title: ClassVar[str] = "CDER"
+    table_decimals: ClassVar[int] = 1
     components: ClassVar[tuple[str, ...]] = ("cder",)
     main: ClassVar[str] = "cder"
+    higher_is_better: ClassVar[bool] = False
+    citation: ClassVar[str] = CITATION
 
-    def count(self, output: Words, reference: Words) -> tuple[int, ...]:
-        return covering_edits(output, reference), len(reference)
+    def describe_empty(self) -> str:
+        return EMPTY
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        def count(output: Words, reference: Words) -> tuple[int, ...]:
+            return covering_edits(output, reference), len(reference)
+
+        return score_edits(self, hypotheses, references, count, "rate")

@@ -163,10 +163,6 @@ class SentSim(VectorMetric[TextParts]):
         """Whether a pair's score depends on the other pairs: unless the bounds are frozen."""
         return self.bounds == "corpus"
 
-    def describe_dependence(self) -> tuple[str, str]:
-        reason = f"{self.name} scales its parts over the whole corpus, by their lowest and highest value"
-        return reason, "fix the range with bounds=FILE, made by 'nlgauge build bounds'"
-
     @property
     def unused(self) -> Mapping[str, str]:
         """Options of parts that are not combined."""

@@ -143,19 +143,30 @@ def warn_of_zero_idf(metric: str, documents: int, kind: str) -> None:
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenizedMetric(TextMetric):
-    """Base of metrics on words, whose default tokenizer depends on the language."""
+def case_option() -> Any:
+    """An option for upper and lower case."""
+    return option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
 
-    usual_tokenizer: ClassVar[str] = "13a"
 
-    case: str = option("mixed", Choice("mixed", "lower"), help="lower: ignore case")
-    tokenize: str = option(
+def tokenize_option() -> Any:
+    """An option for a tokenizer of sacrebleu."""
+    return option(
         "",
         Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
         help="sacrebleu tokenizer",
         unset="by language, else 13a",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerOptions:
+    """Options of metrics on words, whose default tokenizer depends on the language."""
+
+    name: ClassVar[str]
+    usual_tokenizer: ClassVar[str] = "13a"
+
+    case: str = case_option()
+    tokenize: str = tokenize_option()
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
@@ -175,7 +186,7 @@ class TokenizedMetric(TextMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordMetric(TokenizedMetric):
+class WordMetric(TokenizerOptions, TextMetric):
     """Base of metrics on the words of a tokenizer, with or without case."""
 
     usual_tokenizer: ClassVar[str] = _MOSES
