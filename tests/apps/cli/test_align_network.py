@@ -65,6 +65,7 @@ def test_a_flow_with_its_curves(run: Run, two_languages: Path) -> None:
 def test_gan_flow_and_fcnn(run: Run, two_languages: Path) -> None:
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "--restarts", "1")
+    texts += ("--start", "self-learning")  # the two languages of the file share no space
     result = run(*texts, "--method", "gan-flow", "--constraint", "cross-correlation", *SMALL, "-o", "gan.npz")
     assert result.status == 0, result.err
     assert "gan-flow of 300 pairs of words found, epoch" in result.err

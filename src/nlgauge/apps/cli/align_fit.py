@@ -32,9 +32,10 @@ from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.sentences import load_sentence_encoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
+from nlgauge.io.tables import read_lines
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
@@ -42,6 +43,7 @@ from nlgauge.studies.alignment.from_texts import (
     check_layer,
     fit_sentences,
     fit_words,
+    origin_of,
     words_of_texts,
 )
 from nlgauge.studies.alignment.training_loop import FCNN_HIDDEN, FitCurves, FitRun, Fitted, FlowOptions, plot_curves
@@ -158,6 +160,12 @@ class FitTexts(OptionSet):
         Many(TextColumn(), least=2, most=2),
         help="texts in two languages, not necessarily translations",
         metavar="SOURCE TARGET",
+    )
+    known: str | None = option(
+        None,
+        InputFile(),
+        help="known translations (word, tab, word), only to accept or refuse the mapping",
+        needs="unsupervised",
     )
 
 
@@ -313,26 +321,43 @@ def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str,
 def _fit_unsupervised(args: argparse.Namespace) -> int:
     options = RunOptions.of(run_options(args))
     source, target = read_columns(args.unsupervised)
+    known = _read_known(args.known) if args.known else None
     origin = _origin(args, args.unsupervised)
     sides = _sides(args, options)
+    # Two models have no identity: refuse it before texts are encoded.
+    SearchOptions.of(given_options(args, SearchOptions)).start_for(origin_of(*sides[0], sides[1], origin))
     with Progress(len(source) + len(target), show=options.progress, what="reading texts", unit="text") as advance:
         words, others, origin = vocabularies_of_texts(
             sides, (source, target), origin=origin, batch_tokens=options.batch_tokens, advance=advance
         )
     with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
-        fitted = fit_unsupervised(words, others, origin=origin, advance=advance, **given_options(args, SearchOptions))
+        search = given_options(args, SearchOptions)
+        fitted = fit_unsupervised(words, others, origin=origin, known=known, advance=advance, **search)
     if args.method == "gan-flow":
         from nlgauge.studies.alignment.flow_fit import fit_gan_flow
 
         best = max(fitted.attempts, key=lambda attempt: attempt.criterion).pairs
         pairs = Pairs(best.source, best.target)
         fit = partial(fit_gan_flow, words.vectors, others.vectors, pairs)
+        origin = origin._replace(note=fitted.remapping.origin.note)
         return _train(args, fit, f"{len(fitted.pairs)} pairs of words found", origin)
     with saving(args.output) as path:
         fitted.remapping.save(path)
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
     what = f"{len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} (runs: {runs})"
     return report(args, f"{args.output}: {what}, {short_digest(fitted.remapping.digest)}")
+
+
+def _read_known(path: str) -> list[tuple[str, str]]:
+    """Read known translations, a word and its translation per line."""
+    pairs = []
+    for number, line in enumerate(read_lines(Path(path)), 1):
+        fields = line.split("\t")
+        if len(fields) != 2 or not all(map(str.strip, fields)):
+            msg = f"{file_label(path)}, line {number}: expected a word, a tab and its translation, got {line!r}"
+            raise FileFormatError(msg)
+        pairs.append((fields[0].strip(), fields[1].strip()))
+    return pairs
 
 
 def _models(args: argparse.Namespace) -> tuple[str, str]:
@@ -355,11 +380,13 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
 
 _NETWORKS = "with --method flow, gan-flow or fcnn (need nlgauge[torch])"
 _SEARCH = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
+_SEARCH["least_precision"] = {"needs": "known"}
 
 FIT = Command(
     run=_fit,
     flags=(
-        Flags(FitTexts, exclusive=True),
+        Flags(FitTexts, exclusive=True, without=["known"]),
+        Flags(FitTexts, "with --unsupervised", only=("known",)),
         output_file("mapping (.npz)"),
         Flags(FitSides),
         Flags(FitOptions, "with --parallel"),
