@@ -46,7 +46,15 @@ from nlgauge.studies.alignment.from_texts import (
     origin_of,
     words_of_texts,
 )
-from nlgauge.studies.alignment.training_loop import FCNN_HIDDEN, FitCurves, FitRun, Fitted, FlowOptions, plot_curves
+from nlgauge.studies.alignment.training_loop import (
+    FCNN_HIDDEN,
+    GAN_DEFAULTS,
+    FitCurves,
+    FitRun,
+    Fitted,
+    FlowOptions,
+    plot_curves,
+)
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
     fit_unsupervised,
@@ -106,7 +114,7 @@ NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
 _OF_FCNN = ("epochs", "patience", "batch", "hidden", "learning_rate", "validation")
 
 #: Options of a network without a flag of their own; the seed is shared with the search for pairs.
-_WITHOUT_FLAG = ("critic_steps", "penalty", "seed")
+_WITHOUT_FLAG = ("critic_steps", "critic_rate", "penalty", "averaging", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +149,8 @@ def _flow_options(args: argparse.Namespace) -> FlowOptions:
     defaults: dict[str, Any] = {"seed": args.seed}
     if args.method == "gan-flow":
         constrained = args.constraint != "none"
-        defaults |= {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
+        defaults |= GAN_DEFAULTS | ({"rounds": 3, "epochs": 30} if constrained else {})
+        defaults["patience"] = args.epochs if "epochs" in args.given else defaults["epochs"]
     if args.method == "fcnn":
         defaults |= {"hidden": FCNN_HIDDEN}
     options = given_options(args, FlowOptions)
@@ -334,7 +343,7 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
         search = given_options(args, SearchOptions)
         fitted = fit_unsupervised(words, others, origin=origin, known=known, advance=advance, **search)
     if args.method == "gan-flow":
-        from nlgauge.studies.alignment.flow_fit import fit_gan_flow
+        from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
 
         best = max(fitted.attempts, key=lambda attempt: attempt.criterion).pairs
         pairs = Pairs(best.source, best.target)

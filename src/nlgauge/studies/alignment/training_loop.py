@@ -29,12 +29,16 @@ from nlgauge.studies.alignment.word_spaces import csls_pairs
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import NetworkMap
 from nlgauge.vectors.remap import Origin
+from nlgauge.vectors.transport import squared_distances
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
-VALIDATIONS = ("semantic", "structural", "error")
+VALIDATIONS = ("semantic", "structural", "density", "error")
 
 #: Hidden width of a plain network, which is a bottleneck; in a flow it only adds to a rotation.
 FCNN_HIDDEN = 128
+
+#: Options of gan-flow that differ: its schedule lasts for all epochs, and its criterion may fall on the way.
+GAN_DEFAULTS: dict[str, Any] = {"learning_rate": 3e-3, "epochs": 100, "patience": 100}
 
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
@@ -51,24 +55,26 @@ class FlowOptions(OptionSet):
         Choice(*VALIDATIONS),
         help="criterion for the best state; error, on held-out pairs, needs parallel text",
     )
-    epochs: int = option(20, Int(1), help="epochs in each round")
+    epochs: int = option(20, Int(1), help="epochs in each round", unset="20; gan-flow 100, with a constraint 30")
     rounds: int = option(
         1, Int(1), help="rounds of bootstrapping, each with new word pairs", unset="1; gan-flow with a constraint 3"
     )
-    patience: int = option(5, Int(1), help="epochs without improvement before the fit ends")
+    patience: int = option(5, Int(1), help="epochs without improvement before the end", unset="5; gan-flow --epochs")
     batch: int = option(256, Int(1), help="pairs per step")
     # Each coupling transforms one half of a vector, so two transform all of it.
     couplings: int = option(2, Int(2), help="coupling layers of each flow")
     hidden: int = option(
         32, Int(1), help="hidden width of a layer; larger values make the map slower", unset="32; fcnn 128"
     )
-    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 5e-05")
+    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 0.003")
     likelihood: float = option(
         0.1, Float(0), help="weight of the negative log-likelihood compared with the squared error"
     )
     constraint_weight: float = option(1.0, Float(0), help="weight of the constraint")
     critic_steps: int = option(5, Int(1), help="steps of the critic per step of the flow")
-    penalty: float = option(10.0, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    critic_rate: float = option(4e-3, Float(0), help="learning rate of the critics, constant")
+    penalty: float = option(0.3, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    averaging: float = option(0.99, Float(0, most=1), help="share of the past in the moving average of gan-flow")
     seed: int = seed_option(0)
 
     def check_method(self, method: str) -> None:
@@ -148,7 +154,8 @@ class Training(ABC):
         optimiser.zero_grad()
         loss.backward()
         if longest_gradient is not None:
-            self.torch.nn.utils.clip_grad_norm_(self.parameters, longest_gradient)
+            learned = [tensor for group in optimiser.param_groups for tensor in group["params"]]
+            self.torch.nn.utils.clip_grad_norm_(learned, longest_gradient)
         optimiser.step()
 
     def keep_best(self, *, new: bool) -> None:
@@ -216,14 +223,28 @@ def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]
     return -float(((logs[0][:count] - logs[1][:count]) ** 2).sum(dtype=np.float64))
 
 
+def energy_distance(left: NDArray[np.float32], right: NDArray[np.float32]) -> float:
+    """Energy distance of two samples: 0 only for equal densities (Szekely, Rizzo 2004).
+
+    2 E|x - y| - E|x - x'| - E|y - y'|
+    """
+    means = [
+        np.sqrt(squared_distances(a.astype(np.float64), b.astype(np.float64))).mean()
+        for a, b in ((left, right), (left, left), (right, right))
+    ]
+    return float(2 * means[0] - means[1] - means[2])
+
+
 def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), structural, or
-    minus the error of paired rows.
+    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), structural,
+    minus the energy distance of two densities, or minus the error of paired rows.
     """
     if not np.isfinite(moved).all():
         return float("-inf")
     if kind == "error":
         return -float(np.square(moved - target).mean(dtype=np.float64))
+    if kind == "density":
+        return -energy_distance(moved, target)
     if kind == "structural":
         return structural_criterion(moved, target)
     return csls_pairs(unit_rows(moved, pairwise=True), unit_rows(target, pairwise=True))[1]
@@ -303,7 +324,7 @@ def train(
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
     """Digest of the inputs of a fit; the number of epochs may change between runs."""
     settings = options.to_dict() | {"method": method}
-    if options.rounds == 1:
+    if options.rounds == 1 and method != "gan-flow":  # its learning rate depends on the number of epochs
         settings.pop("epochs")
     hashed = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in inputs:
