@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
+from nlgauge.studies.alignment.adversarial_fit import fit_adversarial, fit_gan_flow
 from nlgauge.studies.alignment.training_loop import FlowOptions, energy_distance
+from nlgauge.vectors.transforms import load_map
 from nlgauge.vectors.transport import exact_transport, squared_distances
 
 pytestmark = pytest.mark.torch
@@ -62,6 +64,39 @@ def test_the_distance_falls_to_the_noise_floor() -> None:
         print(f"seed {seed}: {before:.3f} to {after:.3f}, floor {floor:.3f}, ratio {after / floor:.2f}")
         ratios.append(after / floor)
     assert np.median(ratios) < 1.2
+
+
+def turned_clusters(angle: float) -> tuple[Rows, Rows, Rows]:
+    """Unequal clusters, and new points of them turned and moved; the rotation comes last."""
+    centres, chance = np.array([[4.0, 0.0], [0.0, 2.0], [-1.0, -3.0]]), np.random.default_rng(0)
+    words = [np.repeat(centres, (200, 150, 100), axis=0) + 0.5 * chance.normal(size=(450, 2)) for _ in range(2)]
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return words[0].astype(np.float32), (words[1] @ turn + 5).astype(np.float32), turn.astype(np.float32)
+
+
+@pytest.mark.parametrize("constraint", ["none", "graph", "cross-correlation", "procrustes"])
+def test_adversarial_rotation_is_recovered(constraint: str, tmp_path: Path) -> None:
+    """Half a radian; no point of one side belongs to one of the other."""
+    x, y, turn = turned_clusters(0.5)
+    rounds = 1 if constraint == "none" else 2
+    options = FlowOptions(
+        epochs=30 // rounds,
+        rounds=rounds,
+        patience=30,
+        batch=128,
+        learning_rate=1e-2,
+        constraint=constraint,
+        validation="density",
+    )
+    fitted = fit_adversarial(x, y, options=options)
+    (rotation,) = (step.array for step in fitted.map.operations if step.kind == "linear")
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(2), atol=1e-6)
+    angle = float(np.arccos(np.clip(np.trace(rotation.T @ turn) / 2, -1, 1)))
+    assert angle < 0.1  # from 0.5
+    assert fitted.map.origin.method == "adversarial"
+    fitted.map.save(tmp_path / "map.npz")
+    assert load_map(tmp_path / "map.npz").digest == fitted.map.digest
+    assert fit_adversarial(x, y, options=options).map.digest == fitted.map.digest
 
 
 def test_energy_distance_by_hand() -> None:

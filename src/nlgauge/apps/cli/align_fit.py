@@ -1,7 +1,7 @@
 """`nlgauge align fit`: a map between the vectors of two languages, fitted with parallel text or without.
 
-The methods flow, gan-flow and fcnn train a network and can write their curves. Options that all actions of
-`nlgauge align` share come first.
+The methods flow, gan-flow, adversarial and fcnn are trained and can write their curves. Options that all actions
+of `nlgauge align` share come first.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from nlgauge.studies.alignment.from_texts import (
     words_of_texts,
 )
 from nlgauge.studies.alignment.training_loop import (
+    ADVERSARIAL,
     FCNN_HIDDEN,
     GAN_DEFAULTS,
     FitCurves,
@@ -108,7 +109,7 @@ def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], l
     return source[:most], target[:most]
 
 
-NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
+NETWORK_METHODS = ("flow", "gan-flow", "adversarial", "fcnn")
 
 #: Options of a network that the method fcnn uses.
 _OF_FCNN = ("epochs", "patience", "batch", "hidden", "learning_rate", "validation")
@@ -128,15 +129,17 @@ class FitFiles(OptionSet):
 
 def _check_method(args: argparse.Namespace) -> None:
     """Refuse methods for the other kind of texts, and options that the method does not use."""
-    if args.unsupervised and args.method not in {None, "gan-flow"}:
-        msg = f"--unsupervised takes only --method gan-flow, got {args.method}"
+    if args.unsupervised and args.method not in {None, *ADVERSARIAL}:
+        msg = f"--unsupervised takes only --method {' or '.join(ADVERSARIAL)}, got {args.method}"
         raise RecipeError(msg)
-    if args.parallel and args.method == "gan-flow":
-        msg = "--method gan-flow needs --unsupervised; for parallel texts use --method flow"
+    if args.parallel and args.method in ADVERSARIAL:
+        msg = f"--method {args.method} needs --unsupervised; for parallel texts use --method flow"
         raise RecipeError(msg)
     useless: Iterable[str] = ()
     if args.method == "fcnn":
         useless = [name for name in FlowOptions.options() if name not in _OF_FCNN]
+    elif args.method == "adversarial":
+        useless = ("couplings", "hidden", "likelihood")
     elif args.method not in NETWORK_METHODS:
         useless = [*FlowOptions.options(), *FitFiles.options()]
     refuse_flags(args, [name for name in useless if name != "seed"], "is not used by this method; leave it out")
@@ -147,7 +150,7 @@ def _check_method(args: argparse.Namespace) -> None:
 def _flow_options(args: argparse.Namespace) -> FlowOptions:
     """Combine the given options with the defaults of the method."""
     defaults: dict[str, Any] = {"seed": args.seed}
-    if args.method == "gan-flow":
+    if args.method in ADVERSARIAL:
         constrained = args.constraint != "none"
         defaults |= GAN_DEFAULTS | ({"rounds": 3, "epochs": 30} if constrained else {})
         defaults["patience"] = args.epochs if "epochs" in args.given else defaults["epochs"]
@@ -342,12 +345,13 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
     with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
         search = given_options(args, SearchOptions)
         fitted = fit_unsupervised(words, others, origin=origin, known=known, advance=advance, **search)
-    if args.method == "gan-flow":
-        from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
+    if args.method in ADVERSARIAL:
+        from nlgauge.studies.alignment.adversarial_fit import fit_adversarial, fit_gan_flow
 
         best = max(fitted.attempts, key=lambda attempt: attempt.criterion).pairs
         pairs = Pairs(best.source, best.target)
-        fit = partial(fit_gan_flow, words.vectors, others.vectors, pairs)
+        method: Callable[..., Fitted[Any]] = fit_gan_flow if args.method == "gan-flow" else fit_adversarial
+        fit = partial(method, words.vectors, others.vectors, pairs)
         origin = origin._replace(note=fitted.remapping.origin.note)
         return _train(args, fit, f"{len(fitted.pairs)} pairs of words found", origin)
     with saving(args.output) as path:
@@ -387,7 +391,7 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
     return source, target
 
 
-_NETWORKS = "with --method flow, gan-flow or fcnn (need nlgauge[torch])"
+_NETWORKS = "with --method flow, gan-flow, adversarial or fcnn (need nlgauge[torch])"
 _SEARCH = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
 _SEARCH["least_precision"] = {"needs": "known"}
 

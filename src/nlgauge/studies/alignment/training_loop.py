@@ -27,8 +27,7 @@ from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table
 from nlgauge.studies.alignment.word_spaces import csls_pairs
 from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.network_maps import NetworkMap
-from nlgauge.vectors.remap import Origin
+from nlgauge.vectors.remap import Origin, SpaceMap
 from nlgauge.vectors.transport import squared_distances
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
@@ -37,7 +36,10 @@ VALIDATIONS = ("semantic", "structural", "density", "error")
 #: Hidden width of a plain network, which is a bottleneck; in a flow it only adds to a rotation.
 FCNN_HIDDEN = 128
 
-#: Options of gan-flow that differ: its schedule lasts for all epochs, and its criterion may fall on the way.
+#: Methods without pairs.
+ADVERSARIAL = ("gan-flow", "adversarial")
+
+#: Their options that differ: its schedule lasts for all epochs, and its criterion may fall on the way.
 GAN_DEFAULTS: dict[str, Any] = {"learning_rate": 3e-3, "epochs": 100, "patience": 100}
 
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
@@ -82,10 +84,10 @@ class FlowOptions(OptionSet):
         if method == "flow" and self.rounds != 1:
             msg = f"rounds need a fit without parallel text, which finds new pairs in each; got rounds={self.rounds}"
             raise RecipeError(msg)
-        if method == "gan-flow" and self.validation == "error":
+        if method in ADVERSARIAL and self.validation == "error":
             msg = "validation 'error' needs known pairs; use semantic or structural"
             raise RecipeError(msg)
-        if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
+        if method in ADVERSARIAL and self.rounds > 1 and self.constraint == "none":
             msg = "rounds need a constraint; set constraint= or rounds=1"
             raise RecipeError(msg)
 
@@ -106,12 +108,12 @@ class Epoch(NamedTuple):
     """Criterion for the best state: higher is better."""
 
 
-Kind = TypeVar("Kind", bound=NetworkMap)
+Kind = TypeVar("Kind", bound=SpaceMap)
 
 
 @dataclass(frozen=True)
 class Fitted(Generic[Kind]):
-    """A map by a network, with its training curve."""
+    """A trained map, with its training curve."""
 
     map: Kind
     curve: tuple[Epoch, ...]
@@ -324,7 +326,7 @@ def train(
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
     """Digest of the inputs of a fit; the number of epochs may change between runs."""
     settings = options.to_dict() | {"method": method}
-    if options.rounds == 1 and method != "gan-flow":  # its learning rate depends on the number of epochs
+    if options.rounds == 1 and method not in ADVERSARIAL:  # their learning rate depends on the number of epochs
         settings.pop("epochs")
     hashed = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in inputs:
