@@ -199,6 +199,7 @@ def fit_fcnn(
 ) -> Fitted[TanhNetwork]:
     """Fit to paired rows. Options: hidden, epochs, batch, learning_rate, validation, patience and seed."""
     chosen, run = options or FlowOptions(hidden=FCNN_HIDDEN), run or FitRun()
+    chosen.check_method("fcnn")
     x, y, reductions = _enough_pairs(source, target, "network")
     means = x.mean(axis=0), y.mean(axis=0)
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0

@@ -25,13 +25,13 @@ from nlgauge.errors import ConvergenceWarning, InputError, RecipeError, user_sta
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table
-from nlgauge.studies.alignment.word_spaces import csls_pairs
+from nlgauge.studies.alignment.word_spaces import csls, csls_pairs
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, SpaceMap
 from nlgauge.vectors.transport import squared_distances
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
-VALIDATIONS = ("semantic", "structural", "density", "error")
+VALIDATIONS = ("semantic", "frequent", "structural", "density", "error", "none")
 
 #: Hidden width of a plain network, which is a bottleneck; in a flow it only adds to a rotation.
 FCNN_HIDDEN = 128
@@ -55,7 +55,7 @@ class FlowOptions(OptionSet):
     validation: str = option(
         "semantic",
         Choice(*VALIDATIONS),
-        help="criterion for the best state; error, on held-out pairs, needs parallel text",
+        help="criterion for the best state, or none for the last; error needs parallel text, frequent others",
     )
     epochs: int = option(20, Int(1), help="epochs in each round", unset="20; gan-flow 100, with a constraint 30")
     rounds: int = option(
@@ -81,6 +81,9 @@ class FlowOptions(OptionSet):
 
     def check_method(self, method: str) -> None:
         """Raise an error for options that a method does not support, before anything is encoded."""
+        if method in {"flow", "fcnn"} and self.validation == "frequent":
+            msg = "validation 'frequent' needs words in order of frequency, without parallel text; use semantic"
+            raise RecipeError(msg)
         if method == "flow" and self.rounds != 1:
             msg = f"rounds need a fit without parallel text, which finds new pairs in each; got rounds={self.rounds}"
             raise RecipeError(msg)
@@ -237,14 +240,27 @@ def energy_distance(left: NDArray[np.float32], right: NDArray[np.float32]) -> fl
     return float(2 * means[0] - means[1] - means[2])
 
 
+def frequent_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+    """MUSE's criterion (Conneau et al. 2018): mean cosine of each frequent source word with its translation by CSLS.
+
+    The semantic criterion takes mutual nearest words only (D10.6).
+    """
+    cosines = unit_rows(moved, pairwise=True) @ unit_rows(target, pairwise=True).T
+    return float(cosines[np.arange(len(cosines)), csls(cosines).argmax(axis=1)].mean(dtype=np.float64))
+
+
 def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), structural,
-    minus the energy distance of two densities, or minus the error of paired rows.
+    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), frequent,
+    structural, minus the energy distance of two densities, or minus the error of paired rows; 0 for none.
     """
     if not np.isfinite(moved).all():
         return float("-inf")
     if kind == "error":
         return -float(np.square(moved - target).mean(dtype=np.float64))
+    if kind == "none":
+        return 0.0
+    if kind == "frequent":
+        return frequent_criterion(moved, target)
     if kind == "density":
         return -energy_distance(moved, target)
     if kind == "structural":
@@ -297,7 +313,7 @@ def train(
         if (number - 1) % options.epochs == 0:
             training.begin_round()
             ended = "epochs"
-        if number - max(best, turn * options.epochs) > options.patience:
+        if options.validation != "none" and number - max(best, turn * options.epochs) > options.patience:
             ended = "patience"
             if turn + 1 < options.rounds:
                 continue
@@ -313,7 +329,7 @@ def train(
             ended = "diverged"
             break
         curve.append(Epoch(number, turn + 1, loss, reached))
-        if reached > next(point.criterion for point in curve if point.epoch == best):
+        if options.validation == "none" or reached > next(point.criterion for point in curve if point.epoch == best):
             best = number
             training.keep_best(new=True)
         if run.state is not None:
