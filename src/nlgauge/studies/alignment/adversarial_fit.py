@@ -208,7 +208,9 @@ class GanFlowTraining(AdversarialTraining, FlowLayers):
 
     def _loss(self, rows: Any) -> Any:
         torch = self.torch
-        both = Mapped(torch, *self._learned, self._x[rows], self._y[self._drawn(self._y, len(rows))])
+        both = Mapped(
+            torch, self._learned[0], self._learned[1], self._x[rows], self._y[self._drawn(self._y, len(rows))]
+        )
         on_target, on_source = self._critics
         loss = -judged(torch, on_target, both.x_as_y).mean() - judged(torch, on_source, both.y_as_x).mean()
         return loss + self._options.likelihood * both.unlikelihood()
@@ -216,7 +218,7 @@ class GanFlowTraining(AdversarialTraining, FlowLayers):
     def _teach_critics(self) -> None:
         torch, (x, y) = self.torch, self._batches()
         with torch.no_grad():
-            both = Mapped(torch, *self._learned, x, y)
+            both = Mapped(torch, self._learned[0], self._learned[1], x, y)
         made = (both.x_as_y, both.y_as_x)
         for critic, optimiser, real, own in zip(self._critics, self.optimisers[1:], (y, x), made, strict=True):
             loss = critic_loss(torch, critic, real, own, penalty=self._options.penalty, generator=self.chance)
