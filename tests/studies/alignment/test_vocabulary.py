@@ -31,6 +31,12 @@ def test_words_are_counted_and_averaged_over_their_places() -> None:
     np.testing.assert_allclose(result.vectors[0], np.mean(rows, axis=0), atol=1e-6)
 
 
+def test_pieces_of_a_blank_alone_do_not_hide_segmented_words() -> None:
+    """SentencePiece puts a piece for the blank before a word that no longer piece begins."""
+    words = frequent_words(load_encoder("muse"), ["上周 ， 古装剧 《 美人 私房 菜 》 临时 停播"] * 4).words
+    assert {"上周", "古装剧", "美人", "私房", "菜", "临时", "停播"} == set(words)
+
+
 def test_the_most_frequent_are_kept() -> None:
     result = frequent_words(load_encoder("minilm"), TEXTS, fewest_places=1, most=2)
     assert result.words == ("dog", "the")

@@ -109,6 +109,8 @@ def _words(text: str, tokens: Tokens, *, joined: bool) -> list[tuple[str, int, i
         if tokens.is_special[first]:
             continue
         start, after = int(first), int(first + size)
+        while joined and start < after - 1 and tokens.offsets[start][0] == tokens.offsets[start][1]:
+            start += 1  # a piece that is only the blank before the word has no place in the text
         if joined and spans and spans[-1][1] == start:
             end, begin = tokens.offsets[start - 1][1], tokens.offsets[start][0]
             if end == begin and is_unspaced(text[end - 1]) and is_unspaced(text[begin]):
