@@ -36,7 +36,8 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.stats.correlation import bootstrap_correlations
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
+from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
+from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 from nlgauge.studies.alignment.from_texts import origin_of
 from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
 from nlgauge.studies.alignment.word_spaces import (

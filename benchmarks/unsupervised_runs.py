@@ -22,7 +22,8 @@ import numpy as np
 
 from benchmarks.word_maps import Rows, dictionary, hits
 from nlgauge.encoders.load import load_encoder
-from nlgauge.studies.alignment.unsupervised import LEAST_AGREEMENT, LEAST_GAIN, learn_alignment, vocabulary_of_texts
+from nlgauge.studies.alignment.unsupervised import LEAST_AGREEMENT, LEAST_GAIN, learn_alignment
+from nlgauge.studies.alignment.vocabulary import vocabulary_of_texts
 from nlgauge.studies.alignment.word_spaces import csls_pairs
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import fit_remapping, principal_directions

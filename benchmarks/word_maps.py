@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.load import load_encoder
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
+from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
+from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 from nlgauge.studies.alignment.training_loop import FlowOptions
-from nlgauge.studies.alignment.unsupervised import vocabulary_of_texts
+from nlgauge.studies.alignment.vocabulary import vocabulary_of_texts
 from nlgauge.studies.alignment.word_spaces import Pairs, csls
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import fit_remapping, principal_directions

@@ -65,10 +65,15 @@ def test_a_flow_with_its_curves(run: Run, two_languages: Path) -> None:
 def test_gan_flow_and_fcnn(run: Run, two_languages: Path) -> None:
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "--restarts", "1")
+    texts += ("--start", "self-learning")  # the two languages of the file share no space
     result = run(*texts, "--method", "gan-flow", "--constraint", "cross-correlation", *SMALL, "-o", "gan.npz")
     assert result.status == 0, result.err
     assert "gan-flow of 300 pairs of words found, epoch" in result.err
     assert load_map(two_languages / "gan.npz").origin.method == "gan-flow"
+    quick = ("--epochs", "1", "--batch", "64", "-o", "turn.npz")
+    result = run(*texts, "--method", "adversarial", "--constraint", "procrustes", *quick)
+    assert result.status == 0, result.err
+    assert load_map(two_languages / "turn.npz").origin.method == "adversarial"
     kept = ("--state", "fcnn.state", "--curves", "fcnn.json", "--plot", "fcnn.svg")
     result = run(*PARALLEL, "--method", "fcnn", *SMALL, "-o", "fcnn.npz", *kept)
     assert result.status == 0, result.err
@@ -97,7 +102,12 @@ def test_invalid_options_of_networks_are_refused(refused: Refusal, two_languages
     parallel = (*PARALLEL, "-o", "m.npz")
     texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--model", "both.vec", "-o", "m.npz")
     assert "--method gan-flow needs --unsupervised" in refused(2, *parallel, "--method", "gan-flow")
-    assert "--unsupervised takes only --method gan-flow, got flow" in refused(2, *texts, "--method", "flow")
+    assert "--method adversarial needs --unsupervised" in refused(2, *parallel, "--method", "adversarial")
+    turned = (*texts, "--method", "adversarial", "--hidden", "8")
+    assert "--hidden is not used by this method" in refused(2, *turned)
+    assert "--unsupervised takes only --method gan-flow or adversarial, got flow" in refused(
+        2, *texts, "--method", "flow"
+    )
     assert "--epochs is not used by this method" in refused(2, *parallel, "--epochs", "3")
     network = (*parallel, "--method", "fcnn")
     assert "--constraint is not used by this method" in refused(2, *network, "--constraint", "graph")

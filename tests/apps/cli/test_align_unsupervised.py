@@ -63,6 +63,23 @@ def test_fit_below_the_criterion_writes_no_file(refused: Refusal, folder: Path, 
     assert not (folder / "map.npz").exists()
 
 
+@pytest.mark.heavy
+def test_start_and_known_translations(run: Run, refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
+    """Known translations that are wrong refuse a right map."""
+    digits = str.maketrans("0123456789", "abcdefghij")
+    for name, shift in (("right", 0), ("wrong", 1)):
+        pairs = [(f"l{i:04d}", f"r{two_languages[i + shift]:04d}") for i in range(20)]
+        write_lines(folder / f"{name}.tsv", ["\t".join(pair).translate(digits) for pair in pairs])
+    fit = (*FIT, *MODELS, "-o", "map.npz")
+    assert run(*fit, "--known", "right.tsv", "--quiet").status == 0
+    assert "precision 1.000 of 20 known translations" in Remapping.load(folder / "map.npz").origin.note
+    assert "recovers 0.000 of 20 known translations" in refused(1, *fit, "--known", "wrong.tsv", "--quiet")
+    write_lines(folder / "wrong.tsv", ["laaaa raaaa"])
+    assert "wrong.tsv, line 1: expected a word, a tab" in refused(1, *fit, "--known", "wrong.tsv", "--quiet")
+    assert "start 'identity' needs one model" in refused(2, *fit, "--start", "identity", "--quiet")
+    assert "--least-precision" in refused(2, *fit, "--least-precision", "0.1")
+
+
 def test_invalid_unsupervised_fits_are_refused(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
     del two_languages
     same = ("align", "fit", "--unsupervised", "left.txt", "left.txt", "-o", "m.npz", *MODELS)
@@ -99,7 +116,7 @@ def test_too_few_texts_are_refused_before_encoding(
     def encode(*_: Any, **__: Any) -> None:
         pytest.fail("encoded")
 
-    monkeypatch.setattr("nlgauge.studies.alignment.unsupervised.encode_texts", encode)
+    monkeypatch.setattr("nlgauge.studies.alignment.vocabulary.encode_texts", encode)
     write_lines(folder / "short.txt", ["laaaa laaab"])
     short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
     assert "source text has 2 different words" in refused(1, *short, "--quiet")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.studies.alignment.unsupervised import Vocabulary
+from nlgauge.studies.alignment.vocabulary import Vocabulary
 
 
 class Planted(NamedTuple):

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
-from nlgauge.studies.alignment.flow_fit import fit_flow, fit_gan_flow
+from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
+from nlgauge.studies.alignment.flow_fit import fit_flow
 from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
 from nlgauge.studies.alignment.word_spaces import Pairs
 from nlgauge.vectors.network_maps import Coupling, FlowMap

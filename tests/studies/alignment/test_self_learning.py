@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.studies.alignment.planted import planted
+from numpy.typing import NDArray
+from tests.studies.alignment.planted import Planted, planted
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.alignment.unsupervised import learn_alignment
+from nlgauge.studies.alignment.word_spaces import csls_pairs
+from nlgauge.vectors.cloud import unit_rows
 
 
 @pytest.mark.heavy
@@ -34,6 +37,39 @@ def test_spaces_that_have_nothing_to_do_with_each_other_agree_less() -> None:
     unrelated = learn_alignment(chance.normal(size=(300, 30)), chance.normal(size=(300, 30)), restarts=1)
     assert unrelated.best.criterion < 0.7
     assert abs(unrelated.best.criterion - unrelated.chance) < 0.04
+
+
+def shared(words: int = 300, width: int = 20, *, turn: float = 0.0) -> tuple[Planted, NDArray[np.float32]]:
+    """One space of two languages: word i has nearly one vector on both sides; and the target turned by an angle."""
+    chance = np.random.default_rng(5)
+    source = chance.normal(size=(words, width))
+    target = source + 0.45 * chance.normal(size=source.shape)
+    skew = chance.normal(size=(width, width))
+    skew = turn * (skew - skew.T)
+    turned = target @ np.linalg.solve(np.eye(width) - skew, np.eye(width) + skew)  # Cayley's rotation
+    rows = [side.astype(np.float32) for side in (source, target, turned)]
+    return Planted(rows[0], rows[1], np.arange(words)), rows[2]
+
+
+def test_identity_start_finds_words_of_one_space() -> None:
+    """Similarities of isotropic points tell nothing, so self-learning has nothing to start from."""
+    spaces, _ = shared()
+    by_identity = learn_alignment(spaces.source, spaces.target, start="identity")
+    assert len(by_identity.attempts) == 1
+    pairs = by_identity.best.pairs
+    assert (pairs.source == pairs.target).mean() > 0.95
+    assert by_identity.best.agreement > 0.8
+    by_learning = learn_alignment(spaces.source, spaces.target, restarts=1).best.pairs
+    assert (by_learning.source == by_learning.target).mean() < 0.2
+
+
+def test_identity_start_refines_its_pairs_by_rotations() -> None:
+    spaces, turned = shared(turn=0.1)
+    first, _ = csls_pairs(*(unit_rows(rows - rows.mean(axis=0), pairwise=True) for rows in (spaces.source, turned)))
+    last = learn_alignment(spaces.source, turned, start="identity").best.pairs
+    right = [int((pairs.source == pairs.target).sum()) for pairs in (first, last)]
+    assert right[0] < 100
+    assert right[1] == 300
 
 
 def test_input_errors() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.errors import ConvergenceWarning, InputError
-from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions, Trained, split_pairs, train
+from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
+from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions, Trained, criterion, split_pairs, train
 from nlgauge.vectors.remap import Origin
 
 
@@ -53,6 +53,25 @@ def test_the_best_state_is_kept_and_patience_ends_the_fit() -> None:
     training = Counting(0.1, 0.3, 0.2, 0.25, 0.9)
     trained = run(training, epochs=9, patience=2)
     assert (trained.best, trained.ended, len(trained.curve), training.restored) == (1, "patience", 4, 1)
+
+
+def test_without_a_criterion_the_last_of_all_epochs_is_kept() -> None:
+    training = Counting(0.9, 0.3, 0.8, 0.2)
+    trained = run(training, epochs=3, patience=1, validation="none")
+    assert (trained.best, trained.ended, training.restored) == (3, "epochs", 3)
+    assert run(Counting(0.9, 0.3, math.nan, 0.2), epochs=1, validation="none").best == 1
+
+
+def test_muse_criterion_counts_words_without_a_mutual_neighbour() -> None:
+    """Two of three words lie at the first target; by hand the cosines are 1, .8 and 1."""
+    moved = np.array([[1.0, 0.0, 0.0], [0.8, 0.0, 0.6], [0.0, 1.0, 0.0]], np.float32)
+    target = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], np.float32)
+    assert criterion("frequent", moved, target) == pytest.approx((1 + 0.8 + 1) / 3)
+    assert criterion("semantic", moved, target) == pytest.approx(1.0)
+    assert criterion("none", moved, target) == 0
+    assert criterion("none", moved * np.nan, target) == -math.inf
+    with pytest.raises(RecipeError, match="'frequent' needs words in order of frequency"):
+        FlowOptions(validation="frequent").check_method("flow")
 
 
 def test_a_start_that_nothing_beats_is_kept() -> None:

@@ -9,14 +9,15 @@ import pytest
 from tests.studies.alignment.planted import Planted, planted, vocabulary
 
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import AlignmentNotFoundError, InputError
+from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
 from nlgauge.studies.alignment.unsupervised import (
+    SearchOptions,
     Unsupervised,
-    Vocabulary,
     fit_unsupervised,
     held_out_agreement,
     vocabularies_of_texts,
 )
+from nlgauge.studies.alignment.vocabulary import Vocabulary
 from nlgauge.studies.alignment.word_spaces import ModelLayer, Pairs
 from nlgauge.vectors.remap import Origin, Remapping
 
@@ -85,6 +86,53 @@ def test_more_directions_than_pairs_are_told_by_the_other_half() -> None:
     turned = (x @ np.linalg.qr(chance.normal(size=(60, 60)))[0]).astype(np.float32)
     everything = Pairs(np.tile(np.arange(80), 2), np.tile(np.arange(80), 2))
     assert held_out_agreement(x, turned, everything) > 0.9
+
+
+def known(spaces: Planted, count: int, *, shift: int = 0) -> list[tuple[str, str]]:
+    """Translations of the first words; `shift`: wrong ones."""
+    return [(f"wort{i}", f"word{spaces.answer[i + shift]}") for i in range(count)]
+
+
+def test_known_translations_decide_whether_a_map_is_accepted() -> None:
+    spaces = planted(200, 15)
+    words, others = sides(spaces)
+    right = fit_unsupervised(words, others, restarts=1, known=known(spaces, 20))
+    without = fit_unsupervised(words, others, restarts=1)
+    assert right.remapping.digest == without.remapping.digest  # they take no part in the fit
+    assert "precision 1.000 of 20 known translations" in right.remapping.origin.note
+    with pytest.raises(AlignmentNotFoundError, match=r"recovers 0\.000 of 20 known translations \(minimum 0\.5\)"):
+        fit_unsupervised(words, others, restarts=1, known=known(spaces, 20, shift=1))
+    with pytest.raises(InputError, match="9 of 10 known translations are frequent words of both texts, but 10"):
+        fit_unsupervised(words, others, restarts=1, known=[*known(spaces, 9), ("nowhere", "word1")])
+
+
+def test_single_characters_need_known_translations() -> None:
+    """Characters of Chinese can be paired consistently although they are no words."""
+    spaces = planted(200, 15)
+    words, others = sides(spaces)
+    characters = words._replace(words=tuple(chr(0x4E00 + i) for i in range(200)))
+    with pytest.raises(AlignmentNotFoundError, match=r"100% of 200 paired words are single characters.*--known FILE"):
+        fit_unsupervised(characters, others, restarts=1)
+    gold = [(chr(0x4E00 + i), f"word{spaces.answer[i]}") for i in range(20)]
+    assert len(fit_unsupervised(characters, others, restarts=1, known=gold).pairs) == 200
+    few = words._replace(words=(*characters.words[:90], *words.words[90:]))
+    assert len(fit_unsupervised(few, others, restarts=1).pairs) == 200
+
+
+def test_the_start_depends_on_the_models() -> None:
+    one_model = Origin(model="m", weights="w", layer=1)
+    two_models = one_model._replace(target_model="n", target_weights="v", target_layer=1)
+    assert SearchOptions().start_for(one_model) == "identity"
+    assert SearchOptions(start="self-learning").start_for(one_model) == "self-learning"
+    assert SearchOptions().start_for(two_models) == "self-learning"
+    with pytest.raises(RecipeError, match="start 'identity' needs one model and layer for both sides"):
+        SearchOptions(start="identity").start_for(two_models)
+    spaces = planted(200, 15)
+    same = spaces._replace(target=spaces.source[np.argsort(spaces.answer)])
+    result = fit_unsupervised(*sides(same), origin=one_model)
+    assert result.remapping.origin.method == "unsupervised-identity"
+    assert "start identity, criterion 1.000" in result.remapping.origin.note
+    assert nearest_is_right(result, same) == 1
 
 
 @pytest.mark.long

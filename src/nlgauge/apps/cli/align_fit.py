@@ -1,7 +1,7 @@
 """`nlgauge align fit`: a map between the vectors of two languages, fitted with parallel text or without.
 
-The methods flow, gan-flow and fcnn train a network and can write their curves. Options that all actions of
-`nlgauge align` share come first.
+The methods flow, gan-flow, adversarial and fcnn are trained and can write their curves. Options that all actions
+of `nlgauge align` share come first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.sentences import load_sentence_encoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
+from nlgauge.io.tables import read_lines
 from nlgauge.io.textfiles import file_label
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
@@ -42,9 +43,19 @@ from nlgauge.studies.alignment.from_texts import (
     check_layer,
     fit_sentences,
     fit_words,
+    origin_of,
     words_of_texts,
 )
-from nlgauge.studies.alignment.training_loop import FCNN_HIDDEN, FitCurves, FitRun, Fitted, FlowOptions, plot_curves
+from nlgauge.studies.alignment.training_loop import (
+    ADVERSARIAL,
+    FCNN_HIDDEN,
+    GAN_DEFAULTS,
+    FitCurves,
+    FitRun,
+    Fitted,
+    FlowOptions,
+    plot_curves,
+)
 from nlgauge.studies.alignment.unsupervised import (
     SearchOptions,
     fit_unsupervised,
@@ -98,13 +109,13 @@ def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], l
     return source[:most], target[:most]
 
 
-NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
+NETWORK_METHODS = ("flow", "gan-flow", "adversarial", "fcnn")
 
 #: Options of a network that the method fcnn uses.
 _OF_FCNN = ("epochs", "patience", "batch", "hidden", "learning_rate", "validation")
 
 #: Options of a network without a flag of their own; the seed is shared with the search for pairs.
-_WITHOUT_FLAG = ("critic_steps", "penalty", "seed")
+_WITHOUT_FLAG = ("critic_steps", "critic_rate", "penalty", "averaging", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,15 +129,17 @@ class FitFiles(OptionSet):
 
 def _check_method(args: argparse.Namespace) -> None:
     """Refuse methods for the other kind of texts, and options that the method does not use."""
-    if args.unsupervised and args.method not in {None, "gan-flow"}:
-        msg = f"--unsupervised takes only --method gan-flow, got {args.method}"
+    if args.unsupervised and args.method not in {None, *ADVERSARIAL}:
+        msg = f"--unsupervised takes only --method {' or '.join(ADVERSARIAL)}, got {args.method}"
         raise RecipeError(msg)
-    if args.parallel and args.method == "gan-flow":
-        msg = "--method gan-flow needs --unsupervised; for parallel texts use --method flow"
+    if args.parallel and args.method in ADVERSARIAL:
+        msg = f"--method {args.method} needs --unsupervised; for parallel texts use --method flow"
         raise RecipeError(msg)
     useless: Iterable[str] = ()
     if args.method == "fcnn":
         useless = [name for name in FlowOptions.options() if name not in _OF_FCNN]
+    elif args.method == "adversarial":
+        useless = ("couplings", "hidden", "likelihood")
     elif args.method not in NETWORK_METHODS:
         useless = [*FlowOptions.options(), *FitFiles.options()]
     refuse_flags(args, [name for name in useless if name != "seed"], "is not used by this method; leave it out")
@@ -137,9 +150,10 @@ def _check_method(args: argparse.Namespace) -> None:
 def _flow_options(args: argparse.Namespace) -> FlowOptions:
     """Combine the given options with the defaults of the method."""
     defaults: dict[str, Any] = {"seed": args.seed}
-    if args.method == "gan-flow":
+    if args.method in ADVERSARIAL:
         constrained = args.constraint != "none"
-        defaults |= {"learning_rate": 5e-5, "rounds": 3 if constrained else 1}
+        defaults |= GAN_DEFAULTS | ({"rounds": 3, "epochs": 30} if constrained else {})
+        defaults["patience"] = args.epochs if "epochs" in args.given else defaults["epochs"]
     if args.method == "fcnn":
         defaults |= {"hidden": FCNN_HIDDEN}
     options = given_options(args, FlowOptions)
@@ -158,6 +172,12 @@ class FitTexts(OptionSet):
         Many(TextColumn(), least=2, most=2),
         help="texts in two languages, not necessarily translations",
         metavar="SOURCE TARGET",
+    )
+    known: str | None = option(
+        None,
+        InputFile(),
+        help="known translations (word, tab, word), only to accept or refuse the mapping",
+        needs="unsupervised",
     )
 
 
@@ -313,26 +333,44 @@ def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str,
 def _fit_unsupervised(args: argparse.Namespace) -> int:
     options = RunOptions.of(run_options(args))
     source, target = read_columns(args.unsupervised)
+    known = _read_known(args.known) if args.known else None
     origin = _origin(args, args.unsupervised)
     sides = _sides(args, options)
+    # Two models have no identity: refuse it before texts are encoded.
+    SearchOptions.of(given_options(args, SearchOptions)).start_for(origin_of(*sides[0], sides[1], origin))
     with Progress(len(source) + len(target), show=options.progress, what="reading texts", unit="text") as advance:
         words, others, origin = vocabularies_of_texts(
             sides, (source, target), origin=origin, batch_tokens=options.batch_tokens, advance=advance
         )
     with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
-        fitted = fit_unsupervised(words, others, origin=origin, advance=advance, **given_options(args, SearchOptions))
-    if args.method == "gan-flow":
-        from nlgauge.studies.alignment.flow_fit import fit_gan_flow
+        search = given_options(args, SearchOptions)
+        fitted = fit_unsupervised(words, others, origin=origin, known=known, advance=advance, **search)
+    if args.method in ADVERSARIAL:
+        from nlgauge.studies.alignment.adversarial_fit import fit_adversarial, fit_gan_flow
 
         best = max(fitted.attempts, key=lambda attempt: attempt.criterion).pairs
         pairs = Pairs(best.source, best.target)
-        fit = partial(fit_gan_flow, words.vectors, others.vectors, pairs)
+        method: Callable[..., Fitted[Any]] = fit_gan_flow if args.method == "gan-flow" else fit_adversarial
+        fit = partial(method, words.vectors, others.vectors, pairs)
+        origin = origin._replace(note=fitted.remapping.origin.note)
         return _train(args, fit, f"{len(fitted.pairs)} pairs of words found", origin)
     with saving(args.output) as path:
         fitted.remapping.save(path)
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
     what = f"{len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} (runs: {runs})"
     return report(args, f"{args.output}: {what}, {short_digest(fitted.remapping.digest)}")
+
+
+def _read_known(path: str) -> list[tuple[str, str]]:
+    """Read known translations, a word and its translation per line."""
+    pairs = []
+    for number, line in enumerate(read_lines(Path(path)), 1):
+        fields = line.split("\t")
+        if len(fields) != 2 or not all(map(str.strip, fields)):
+            msg = f"{file_label(path)}, line {number}: expected a word, a tab and its translation, got {line!r}"
+            raise FileFormatError(msg)
+        pairs.append((fields[0].strip(), fields[1].strip()))
+    return pairs
 
 
 def _models(args: argparse.Namespace) -> tuple[str, str]:
@@ -353,13 +391,15 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[ModelLayer, M
     return source, target
 
 
-_NETWORKS = "with --method flow, gan-flow or fcnn (need nlgauge[torch])"
+_NETWORKS = "with --method flow, gan-flow, adversarial or fcnn (need nlgauge[torch])"
 _SEARCH = {name: {"needs": "unsupervised"} for name in SearchOptions.options() if name != "seed"}
+_SEARCH["least_precision"] = {"needs": "known"}
 
 FIT = Command(
     run=_fit,
     flags=(
-        Flags(FitTexts, exclusive=True),
+        Flags(FitTexts, exclusive=True, without=["known"]),
+        Flags(FitTexts, "with --unsupervised", only=("known",)),
         output_file("mapping (.npz)"),
         Flags(FitSides),
         Flags(FitOptions, "with --parallel"),

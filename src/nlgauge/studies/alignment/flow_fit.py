@@ -1,10 +1,7 @@
-"""Fit flows and networks to words of two languages, with the losses of flows. Needs torch.
+"""Fit flows and networks to paired words of two languages, with the losses of flows. Needs torch.
 
     flow        Real-NVP with parallel text: squared error of paired words in both directions, and likelihood of both
                 sides
-    gan-flow    GAN-Real-NVP without parallel text: a critic per side that separates generated from real rows, and
-                likelihood; it starts from the rotation of unsupervised self-learning. In rounds (Algorithm 1), pairs
-                of words by CSLS under the current map constrain the flow.
     fcnn        three fully connected layers, tanh after each, fitted to paired words by squared error. Width,
                 optimiser and length are ours (D10.1).
 
@@ -15,7 +12,6 @@ smaller (`word_spaces.py`), as a step of the map. An interrupted fit can be resu
 
     squared error       |f(x) - y|^2 of paired words, both directions                         Eq. 1, 2
     likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
-    critic              E h(y) - E h(f(x)), gradient penalty for a slope of h other than 1    Eq. 3
     graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
     cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
     procrustes          |f(x) - x W|^2, W the best rotation for all pairs (D10.10)
@@ -50,70 +46,44 @@ from nlgauge.studies.alignment.training_loop import (
     split_pairs,
     train,
 )
-from nlgauge.studies.alignment.word_spaces import Pairs, csls_pairs, same_width
-from nlgauge.vectors.cloud import unit_rows
+from nlgauge.studies.alignment.word_spaces import Pairs, same_width
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Side, procrustes, row_pairs
 
-#: Minimum number of pairs; and number of most frequent words for the criterion without pairs.
-_FEWEST_PAIRS, _WATCHED = 20, 2000
+#: Minimum number of pairs.
+_FEWEST_PAIRS = 20
 
 Rows = NDArray[np.float32]
 
-#: Width of each critic's two inner layers.
-_CRITIC_WIDTH = 1024
-
 #: Maximum norm of gradients; longer ones are clipped so that one unusual batch cannot undo an epoch.
-_LONGEST_GRADIENT = 5.0
+LONGEST_GRADIENT = 5.0
 
 
-class FlowTraining(Training):
-    """Training on paired rows, or with `adversarial` on unpaired rows of two languages.
+class FlowLayers(Training):
+    """Training of two flows."""
 
-    The criterion is computed on the watched rows.
-    """
+    source: Layers
+    target: Layers
 
-    def __init__(
-        self, torch: Any, x: Rows, y: Rows, options: FlowOptions, *, watched: tuple[Rows, Rows], adversarial: bool
-    ) -> None:
+
+class FlowTraining(FlowLayers):
+    """Training on paired rows; the criterion is computed on the watched rows."""
+
+    def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions, *, watched: tuple[Rows, Rows]) -> None:
         super().__init__(torch, options.seed)
-        self._options, self._adversarial = options, adversarial
+        self._options = options
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
         sizes = {"couplings": options.couplings, "hidden": options.hidden, "generator": self.chance}
         self.source = new_layers(torch, x.shape[1], **sizes)
         self.target = new_layers(torch, x.shape[1], **sizes)
         self.parameters = [tensor for layer in (*self.source, *self.target) for tensor in layer.values()]
-        optimiser = torch.optim.RMSprop if adversarial else torch.optim.Adam
-        self.optimisers = [optimiser(self.parameters, lr=options.learning_rate)]
-        self._critics: list[list[Any]] = []
-        if adversarial:
-            widths = (x.shape[1], _CRITIC_WIDTH, _CRITIC_WIDTH, 1)
-            self._critics = [new_network(torch, widths, generator=self.chance) for _ in range(2)]
-            self.optimisers += [optimiser(critic, lr=options.learning_rate) for critic in self._critics]
-            self.helpers = [tensor for critic in self._critics for tensor in critic]
+        self.optimisers = [torch.optim.Adam(self.parameters, lr=options.learning_rate)]
         self._watched = torch.from_numpy(watched[0]), watched[1]
-        self._pairs: Any = None
-        self._rotation: Any = None
-        self._hold_rotation()
+        self._rotation = best_rotation(torch, self._x, self._y) if options.constraint == "procrustes" else None
 
     def criterion(self) -> float:
         """Of the state as it is; minus infinity where numbers are not finite."""
         return criterion(self._options.validation, self._moved(self._watched[0]), self._watched[1])
-
-    def begin_round(self) -> None:
-        """Find pairs for the constraint under the current map (Algorithm 1); parallel text has fixed pairs."""
-        if self._adversarial and self._options.constraint != "none":
-            sides = self._moved(self._watched[0]), self._watched[1]
-            pairs, _ = csls_pairs(*(unit_rows(rows, pairwise=True) for rows in sides))
-            self._pairs = self.torch.from_numpy(np.stack(pairs))
-            self._hold_rotation()
-
-    def _hold_rotation(self) -> None:
-        """Set the target of the constraint procrustes: the rotation of all pairs."""
-        if self._options.constraint != "procrustes" or (self._adversarial and self._pairs is None):
-            return
-        x, y = (self._x, self._y) if self._pairs is None else (self._x[self._pairs[0]], self._y[self._pairs[1]])
-        self._rotation = best_rotation(self.torch, x, y)
 
     def epoch(self) -> float:
         """Run one epoch; return the mean loss of batches, not finite if one of them is not."""
@@ -122,11 +92,11 @@ class FlowTraining(Training):
         for rows in order.split(self._options.batch):
             if len(rows) < 2:
                 continue  # a correlation needs two rows
-            loss = self._adversarial_loss(rows) if self._adversarial else self._paired_loss(rows)
+            loss = self._paired_loss(rows)
             losses.append(float(loss.detach()))
             if not np.isfinite(losses[-1]):
                 break
-            self.follow(loss, self.optimisers[0], longest_gradient=_LONGEST_GRADIENT)
+            self.follow(loss, self.optimisers[0], longest_gradient=LONGEST_GRADIENT)
         return float(np.mean(losses))
 
     def _paired_loss(self, rows: Any) -> Any:
@@ -135,55 +105,18 @@ class FlowTraining(Training):
         loss = both.squared_error() + self._options.likelihood * both.unlikelihood()
         return loss + self._constraint(x, both.x_as_y, y)
 
-    def _adversarial_loss(self, rows: Any) -> Any:
-        torch, options = self.torch, self._options
-        for _ in range(options.critic_steps):
-            self._teach_critics()
-        both = Mapped(torch, self.source, self.target, self._x[rows], self._y[self._drawn(self._y, len(rows))])
-        on_target, on_source = self._critics
-        loss = -judged(torch, on_target, both.x_as_y).mean() - judged(torch, on_source, both.y_as_x).mean()
-        loss = loss + options.likelihood * both.unlikelihood()
-        if self._pairs is None or self._pairs.shape[1] < 2:
-            return loss
-        chosen = self._pairs[:, self._drawn(self._pairs[0], options.batch)]
-        x, y = self._x[chosen[0]], self._y[chosen[1]]
-        return loss + self._constraint(x, mapped(torch, self.source, self.target, x), y)
-
-    def _teach_critics(self) -> None:
-        torch, options = self.torch, self._options
-        x, y = (side[self._drawn(side, options.batch)] for side in (self._x, self._y))
-        with torch.no_grad():
-            both = Mapped(torch, self.source, self.target, x, y)
-        made = (both.x_as_y, both.y_as_x)
-        for critic, optimiser, real, own in zip(self._critics, self.optimisers[1:], (y, x), made, strict=True):
-            loss = critic_loss(torch, critic, real, own, penalty=options.penalty, generator=self.chance)
-            self.follow(loss, optimiser)
-
     def _constraint(self, x: Any, moved: Any, y: Any) -> Any:
         if self._options.constraint == "none":
             return 0.0
         loss = constraint_loss(self.torch, self._options.constraint, x, moved, y, rotation=self._rotation)
         return self._options.constraint_weight * loss
 
-    def _drawn(self, side: Any, count: int) -> Any:
-        return self.torch.randint(len(side), (min(count, len(side)),), generator=self.chance)
-
     def _moved(self, rows: Any) -> Rows:
         with self.torch.no_grad():
             return np.asarray(mapped(self.torch, self.source, self.target, rows).numpy(), dtype=np.float32)
 
-    def state(self) -> dict[str, Any]:
-        """State that the next epoch depends on, including the pairs of the round."""
-        return super().state() | {"pairs": self._pairs}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        super().restore(state)
-        self._pairs = state["pairs"]
-        self._hold_rotation()
-
-
-class _Start(NamedTuple):
+class Start(NamedTuple):
     """Compute the centred rotation and the normalised rows of both sides."""
 
     rotation: Rows
@@ -203,40 +136,12 @@ def fit_flow(
     chosen.check_method("flow")
     x, y, reductions = _enough_pairs(source, target, "flow")
     kept, held_out = split_pairs(len(x), chosen.seed)
-    start = _start(x, y, Pairs(kept, kept), reductions)
+    start = start_of(x, y, Pairs(kept, kept), reductions)
     torch = require("torch", "torch")
     with one_thread(torch):
         watched = start.x[held_out], start.y[held_out]
-        training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, watched=watched, adversarial=False)
-        return _fit(training, start, chosen, run or FitRun(), "flow", len(x))
-
-
-def fit_gan_flow(
-    source: ArrayLike,
-    target: ArrayLike,
-    pairs: Pairs,
-    *,
-    options: FlowOptions | None = None,
-    run: FitRun | None = None,
-) -> Fitted[FlowMap]:
-    """Fit to rows of two languages, most frequent words first, with initial `pairs` from `learn_alignment`.
-
-    The pairs give the initial rotation. With a constraint, each round uses the pairs under the current map.
-    """
-    chosen = options or FlowOptions(learning_rate=5e-5)
-    chosen.check_method("gan-flow")
-    x, y = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
-    for name, rows in (("source", x), ("target", y)):
-        if not np.isfinite(rows).all():
-            msg = f"the {name} vectors are not finite"
-            raise InputError(msg)
-    x, y, reductions = same_width(x, y)
-    start = _start(x, y, pairs, reductions)
-    torch = require("torch", "torch")
-    with one_thread(torch):
-        watched = start.x[:_WATCHED], start.y[:_WATCHED]
-        training = FlowTraining(torch, start.x, start.y, chosen, watched=watched, adversarial=True)
-        return _fit(training, start, chosen, run or FitRun(), "gan-flow", len(pairs))
+        training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, watched=watched)
+        return finish_flow(training, start, chosen, run or FitRun(), "flow", len(x))
 
 
 def _enough_pairs(
@@ -252,22 +157,28 @@ def _enough_pairs(
     return x, y, reductions
 
 
-def _start(
-    x: NDArray[np.float64], y: NDArray[np.float64], pairs: Pairs, reductions: Mapping[Side, Reduction]
-) -> _Start:
-    """Compute means and rotation of the pairs, and one scale that brings the entries of both sides to size 1."""
-    means = [rows[side].mean(axis=0) for rows, side in ((x, pairs.source), (y, pairs.target))]
-    with one_blas_thread:
+def start_of(
+    x: NDArray[np.float64], y: NDArray[np.float64], pairs: Pairs | None, reductions: Mapping[Side, Reduction]
+) -> Start:
+    """Compute means and rotation of the pairs, and one scale that brings the entries of both sides to size 1.
+
+    Without pairs: the means of all rows, and the identity.
+    """
+    if pairs is None:
+        means, rotation = [x.mean(axis=0), y.mean(axis=0)], np.eye(x.shape[1])
+    else:
+        means = [rows[side].mean(axis=0) for rows, side in ((x, pairs.source), (y, pairs.target))]
         rotation = procrustes(x[pairs.source] - means[0], y[pairs.target] - means[1])
+    with one_blas_thread:
         scale = math.sqrt((np.square(x - means[0]).mean() + np.square(y - means[1]).mean()) / 2) or 1.0
         turned = ((x - means[0]) / scale) @ rotation
     arrays = [part.astype(np.float32) for part in (rotation, *means)]
     sides = turned.astype(np.float32), ((y - means[1]) / scale).astype(np.float32)
-    return _Start(arrays[0], arrays[1], arrays[2], scale, *sides, reductions)
+    return Start(arrays[0], arrays[1], arrays[2], scale, *sides, reductions)
 
 
-def _fit(
-    training: FlowTraining, start: _Start, options: FlowOptions, run: FitRun, method: str, pairs: int
+def finish_flow(
+    training: FlowLayers, start: Start, options: FlowOptions, run: FitRun, method: str, pairs: int
 ) -> Fitted[FlowMap]:
     trained = train(training, options, run, method=method, inputs=(start.x, start.y, start.rotation))
     flow = FlowMap(
@@ -288,6 +199,7 @@ def fit_fcnn(
 ) -> Fitted[TanhNetwork]:
     """Fit to paired rows. Options: hidden, epochs, batch, learning_rate, validation, patience and seed."""
     chosen, run = options or FlowOptions(hidden=FCNN_HIDDEN), run or FitRun()
+    chosen.check_method("fcnn")
     x, y, reductions = _enough_pairs(source, target, "network")
     means = x.mean(axis=0), y.mean(axis=0)
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
@@ -457,17 +369,3 @@ def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any, *, rotati
         rho = (f * z).sum(dim=0) / torch.sqrt((f**2).sum(dim=0) * (z**2).sum(dim=0) + 1e-8)
         return ((rho - 1) ** 2).mean()
     return ((moved - x @ rotation) ** 2).mean()
-
-
-def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty: float, generator: Any) -> Any:
-    """Critic loss: generated rows low, real rows high, a slope of 1 in between (Gulrajani et al. 2017)."""
-    share = torch.rand(len(real), 1, generator=generator)
-    between = (share * real + (1 - share) * made).requires_grad_(True)
-    (slope,) = torch.autograd.grad(judged(torch, critic, between).sum(), between, create_graph=True)
-    gap = judged(torch, critic, made).mean() - judged(torch, critic, real).mean()
-    return gap + penalty * ((slope.norm(dim=1) - 1) ** 2).mean()
-
-
-def judged(torch: Any, critic: list[Any], rows: Any) -> Any:
-    """Critic value of each row."""
-    return run_network(critic, rows, torch.nn.functional.leaky_relu, last=False)

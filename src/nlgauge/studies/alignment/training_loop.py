@@ -25,16 +25,22 @@ from nlgauge.errors import ConvergenceWarning, InputError, RecipeError, user_sta
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels, save_figure
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table
-from nlgauge.studies.alignment.word_spaces import csls_pairs
+from nlgauge.studies.alignment.word_spaces import csls, csls_pairs
 from nlgauge.vectors.cloud import unit_rows
-from nlgauge.vectors.network_maps import NetworkMap
-from nlgauge.vectors.remap import Origin
+from nlgauge.vectors.remap import Origin, SpaceMap
+from nlgauge.vectors.transport import squared_distances
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
-VALIDATIONS = ("semantic", "structural", "error")
+VALIDATIONS = ("semantic", "frequent", "structural", "density", "error", "none")
 
 #: Hidden width of a plain network, which is a bottleneck; in a flow it only adds to a rotation.
 FCNN_HIDDEN = 128
+
+#: Methods without pairs.
+ADVERSARIAL = ("gan-flow", "adversarial")
+
+#: Their options that differ: its schedule lasts for all epochs, and its criterion may fall on the way.
+GAN_DEFAULTS: dict[str, Any] = {"learning_rate": 3e-3, "epochs": 100, "patience": 100}
 
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
@@ -49,37 +55,42 @@ class FlowOptions(OptionSet):
     validation: str = option(
         "semantic",
         Choice(*VALIDATIONS),
-        help="criterion for the best state; error, on held-out pairs, needs parallel text",
+        help="criterion for the best state, or none for the last; error needs parallel text, frequent others",
     )
-    epochs: int = option(20, Int(1), help="epochs in each round")
+    epochs: int = option(20, Int(1), help="epochs in each round", unset="20; gan-flow 100, with a constraint 30")
     rounds: int = option(
         1, Int(1), help="rounds of bootstrapping, each with new word pairs", unset="1; gan-flow with a constraint 3"
     )
-    patience: int = option(5, Int(1), help="epochs without improvement before the fit ends")
+    patience: int = option(5, Int(1), help="epochs without improvement before the end", unset="5; gan-flow --epochs")
     batch: int = option(256, Int(1), help="pairs per step")
     # Each coupling transforms one half of a vector, so two transform all of it.
     couplings: int = option(2, Int(2), help="coupling layers of each flow")
     hidden: int = option(
         32, Int(1), help="hidden width of a layer; larger values make the map slower", unset="32; fcnn 128"
     )
-    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 5e-05")
+    learning_rate: float = option(1e-3, Float(0), help="learning rate", unset="0.001; gan-flow 0.003")
     likelihood: float = option(
         0.1, Float(0), help="weight of the negative log-likelihood compared with the squared error"
     )
     constraint_weight: float = option(1.0, Float(0), help="weight of the constraint")
     critic_steps: int = option(5, Int(1), help="steps of the critic per step of the flow")
-    penalty: float = option(10.0, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    critic_rate: float = option(4e-3, Float(0), help="learning rate of the critics, constant")
+    penalty: float = option(0.3, Float(0), help="weight of the critic's gradient penalty (WGAN-GP)")
+    averaging: float = option(0.99, Float(0, most=1), help="share of the past in the moving average of gan-flow")
     seed: int = seed_option(0)
 
     def check_method(self, method: str) -> None:
         """Raise an error for options that a method does not support, before anything is encoded."""
+        if method in {"flow", "fcnn"} and self.validation == "frequent":
+            msg = "validation 'frequent' needs words in order of frequency, without parallel text; use semantic"
+            raise RecipeError(msg)
         if method == "flow" and self.rounds != 1:
             msg = f"rounds need a fit without parallel text, which finds new pairs in each; got rounds={self.rounds}"
             raise RecipeError(msg)
-        if method == "gan-flow" and self.validation == "error":
+        if method in ADVERSARIAL and self.validation == "error":
             msg = "validation 'error' needs known pairs; use semantic or structural"
             raise RecipeError(msg)
-        if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
+        if method in ADVERSARIAL and self.rounds > 1 and self.constraint == "none":
             msg = "rounds need a constraint; set constraint= or rounds=1"
             raise RecipeError(msg)
 
@@ -100,12 +111,12 @@ class Epoch(NamedTuple):
     """Criterion for the best state: higher is better."""
 
 
-Kind = TypeVar("Kind", bound=NetworkMap)
+Kind = TypeVar("Kind", bound=SpaceMap)
 
 
 @dataclass(frozen=True)
 class Fitted(Generic[Kind]):
-    """A map by a network, with its training curve."""
+    """A trained map, with its training curve."""
 
     map: Kind
     curve: tuple[Epoch, ...]
@@ -148,7 +159,8 @@ class Training(ABC):
         optimiser.zero_grad()
         loss.backward()
         if longest_gradient is not None:
-            self.torch.nn.utils.clip_grad_norm_(self.parameters, longest_gradient)
+            learned = [tensor for group in optimiser.param_groups for tensor in group["params"]]
+            self.torch.nn.utils.clip_grad_norm_(learned, longest_gradient)
         optimiser.step()
 
     def keep_best(self, *, new: bool) -> None:
@@ -216,14 +228,41 @@ def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]
     return -float(((logs[0][:count] - logs[1][:count]) ** 2).sum(dtype=np.float64))
 
 
+def energy_distance(left: NDArray[np.float32], right: NDArray[np.float32]) -> float:
+    """Energy distance of two samples: 0 only for equal densities (Szekely, Rizzo 2004).
+
+    2 E|x - y| - E|x - x'| - E|y - y'|
+    """
+    means = [
+        np.sqrt(squared_distances(a.astype(np.float64), b.astype(np.float64))).mean()
+        for a, b in ((left, right), (left, left), (right, right))
+    ]
+    return float(2 * means[0] - means[1] - means[2])
+
+
+def frequent_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+    """MUSE's criterion (Conneau et al. 2018): mean cosine of each frequent source word with its translation by CSLS.
+
+    The semantic criterion takes mutual nearest words only (D10.6).
+    """
+    cosines = unit_rows(moved, pairwise=True) @ unit_rows(target, pairwise=True).T
+    return float(cosines[np.arange(len(cosines)), csls(cosines).argmax(axis=1)].mean(dtype=np.float64))
+
+
 def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), structural, or
-    minus the error of paired rows.
+    """Compute a criterion, higher is better: semantic (mean cosine of mutual nearest words by CSLS), frequent,
+    structural, minus the energy distance of two densities, or minus the error of paired rows; 0 for none.
     """
     if not np.isfinite(moved).all():
         return float("-inf")
     if kind == "error":
         return -float(np.square(moved - target).mean(dtype=np.float64))
+    if kind == "none":
+        return 0.0
+    if kind == "frequent":
+        return frequent_criterion(moved, target)
+    if kind == "density":
+        return -energy_distance(moved, target)
     if kind == "structural":
         return structural_criterion(moved, target)
     return csls_pairs(unit_rows(moved, pairwise=True), unit_rows(target, pairwise=True))[1]
@@ -274,7 +313,7 @@ def train(
         if (number - 1) % options.epochs == 0:
             training.begin_round()
             ended = "epochs"
-        if number - max(best, turn * options.epochs) > options.patience:
+        if options.validation != "none" and number - max(best, turn * options.epochs) > options.patience:
             ended = "patience"
             if turn + 1 < options.rounds:
                 continue
@@ -290,7 +329,7 @@ def train(
             ended = "diverged"
             break
         curve.append(Epoch(number, turn + 1, loss, reached))
-        if reached > next(point.criterion for point in curve if point.epoch == best):
+        if options.validation == "none" or reached > next(point.criterion for point in curve if point.epoch == best):
             best = number
             training.keep_best(new=True)
         if run.state is not None:
@@ -303,7 +342,7 @@ def train(
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
     """Digest of the inputs of a fit; the number of epochs may change between runs."""
     settings = options.to_dict() | {"method": method}
-    if options.rounds == 1:
+    if options.rounds == 1 and method not in ADVERSARIAL:  # their learning rate depends on the number of epochs
         settings.pop("epochs")
     hashed = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in inputs:

@@ -1,13 +1,17 @@
 """Unsupervised alignment: fit a re-mapping to non-parallel texts without a dictionary.
 
-    vocabulary      the frequent words of each language, each with its mean vector over occurrences. Words come from
-                    the tokenizer; they consist of letters, are lower-cased, not too short, and occur at least four
-                    times, because vectors of rarer words are too noisy
+    vocabulary      the frequent words of each language, each with its mean vector over occurrences. They consist of
+                    letters, are lower-cased, not too short, and occur at least four times, because vectors of rarer
+                    words are too noisy                                         vocabulary.py
     one width       PCA of the wider space, if widths differ                    word_spaces.py
-    self-learning   pairs of words, from several seeds; the best by criterion
+    pairs           of words, from the identity or by self-learning
     centred         the rotation between the centred paired words               vectors/remap.py
 
-Words with the same meaning have neighbours at similar distances, independent of rotation. So the initial pairs are
+Where both sides are one multilingual model, their vectors can be compared as they are. This is the start `identity`
+(Algorithm 1 of the dissertation, chapter 10): the mutual nearest words by CSLS, and five times the rotation of the
+pairs and the pairs under the rotation. Nothing is random. Two models need the start `self-learning`.
+
+Words with the same meaning have neighbours at similar distances, independent of rotation. So its initial pairs are
 words with similar distributions of similarities to all words of their own language (Artetxe, Labaka, Agirre 2018),
 and then map and dictionary improve each other alternately:
 
@@ -23,13 +27,15 @@ last step). The rotation of all dimensions comes last, from the final pairs.
 The result depends on the seed: runs are repeated, and the result is the run with the highest mean cosine of pairs
 (the semantic criterion, which needs no gold). A failed run has close pairs too, depending on the number of words and
 dimensions. So the criterion is compared with that of a run against a scrambled target (`gain`), and pairs must be
-recovered by the rotation of the other half of them (`agreement`). Below either threshold no alignment was found, and
-no file is written, because scores would not reveal a wrong map.
+recovered by the rotation of the other half of them (`agreement`). Both see only whether pairs are consistent, and
+characters that are parts of words can be paired consistently: of Chinese characters paired with English words 43 %
+are wrong, of longer words 14 %. So a map whose words are mostly single characters is refused, unless known
+translations, which take no part in the fit, are found again (`precision`). Below a threshold no alignment was found,
+and no file is written, because scores would not reveal a wrong map.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -37,94 +43,29 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.core.kinds import Float, Int
+from nlgauge.core.kinds import Choice, Float, Int
 from nlgauge.core.options import OptionSet, option, seed_option
-from nlgauge.encoders.base import Encoder, encode_texts
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
 from nlgauge.studies.alignment.from_texts import origin_of
+from nlgauge.studies.alignment.vocabulary import (
+    Vocabulary,
+    frequent_words,
+    is_single_character,
+    vocabulary_of_texts,
+)
 from nlgauge.studies.alignment.word_spaces import (
     ModelLayer,
     Pairs,
     csls,
     csls_pairs,
+    induction_precision,
     mutual_pairs,
     reduction_steps,
     same_width,
 )
-from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, check_finite, fit_remapping, principal_directions
-
-#: Number of texts whose vectors are in memory at once.
-_WORD_PORTION = 256
-
-#: Minimum number of letters; one for scripts that write a word with one or two characters.
-_FEWEST_LETTERS = 3
-
-
-class Vocabulary(NamedTuple):
-    """Frequent words of a text, most frequent first."""
-
-    words: tuple[str, ...]
-    vectors: NDArray[np.float32]
-    """A row per word; None before texts are encoded."""
-    counts: tuple[int, ...]
-    types: int
-    """Number of different words, including rare ones."""
-
-
-def frequent_words(encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4) -> Vocabulary:
-    """Find the `most` frequent words with at least `fewest_places` occurrences, without vectors."""
-    tokens = encoder.tokenizer.encode(list(texts))
-    counts = Counter(word for text, own in zip(texts, tokens, strict=True) for word, _, _ in _words(text, own))
-    ranked_words = sorted(
-        (word for word, count in counts.items() if count >= fewest_places), key=lambda w: (-counts[w], w)
-    )
-    words, none = tuple(ranked_words[:most]), np.empty((0, encoder.hidden_size), dtype=np.float32)
-    return Vocabulary(words, none, tuple(counts[word] for word in words), len(counts))
-
-
-def vocabulary_of_texts(
-    encoder: Encoder,
-    texts: Sequence[str],
-    *,
-    layer: int,
-    frequent: Vocabulary | None = None,
-    batch_tokens: int = 4096,
-    advance: Callable[[int], None] | None = None,
-) -> Vocabulary:
-    """Find the frequent words with their vectors; `advance` receives the number of finished texts.
-
-    `frequent`: the `frequent_words` of these texts, if already counted.
-    """
-    counted = frequent or frequent_words(encoder, texts)
-    rows = {word: row for row, word in enumerate(counted.words)}
-    sums = np.zeros((len(rows), encoder.hidden_size))
-    for start in range(0, len(texts), _WORD_PORTION):
-        part = list(texts[start : start + _WORD_PORTION])
-        encoded = encode_texts(encoder, encoder.tokenizer.encode(part), (layer,), batch_tokens=batch_tokens)
-        for text, own in zip(part, encoded, strict=True):
-            for word, first, after in _words(text, own.tokens):
-                if word in rows:
-                    sums[rows[word]] += own.layers[layer][first:after].mean(axis=0, dtype=np.float64)
-        if advance is not None:
-            advance(len(part))
-    vectors = sums / np.maximum(np.array(counted.counts, dtype=np.float64), 1)[:, None]
-    return counted._replace(vectors=vectors.astype(np.float32))
-
-
-def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
-    """Find the words of a text, each with its first token and the one after its last."""
-    words = []
-    for first, size in zip(*tokens.word_pieces, strict=True):
-        if tokens.is_special[first]:
-            continue
-        word = text[tokens.offsets[first][0] : tokens.offsets[first + size - 1][1]].casefold()
-        if word.isalpha() and len(word) >= (_FEWEST_LETTERS if word[0] < "\u2e80" else 1):
-            words.append((word, int(first), int(first + size)))
-    return words
-
 
 #: Initial share of similarities, and its factor when the agreement has settled.
 _FIRST_SHARE, _GROWTH = 0.1, 2.0
@@ -143,8 +84,11 @@ _DIRECTIONS = 100
 _LAST_TURNS = 5
 
 
+STARTS = ("identity", "self-learning")
+
+
 class Attempt(NamedTuple):
-    """Run of self-learning from one seed."""
+    """Run from one seed; from the identity there is one run without randomness."""
 
     seed: int
     criterion: float
@@ -171,14 +115,15 @@ def learn_alignment(
     source: ArrayLike,
     target: ArrayLike,
     *,
+    start: str = "self-learning",
     restarts: int = 5,
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> SelfLearned:
     """Learn word pairs of two languages from a vector per word, most frequent first.
 
-    Both sides need the same width (`fit_unsupervised` reduces the wider side). Runs use `seed`, `seed` + 1, ...;
-    `advance` is called after each run.
+    Both sides need the same width (`fit_unsupervised` reduces the wider side). Runs of self-learning use `seed`,
+    `seed` + 1, ...; `advance` receives the number of finished runs.
     """
     x, z = (_prepared(rows, name)[:_MOST_WORDS] for rows, name in ((source, "source"), (target, "target")))
     if x.shape[1] != z.shape[1]:
@@ -189,13 +134,19 @@ def learn_alignment(
         raise RecipeError(msg)
     attempts = []
     with one_blas_thread:  # another order of sums can change a tie and thus the whole run
-        start = _first_pairs(x, z)
-        for number in range(restarts):
-            attempts.append(_attempt(x, z, start, seed + number))
-            if advance is not None:
-                advance(1)
         unrelated = _scrambled(z, seed)
-        chance = _attempt(x, unrelated, _first_pairs(x, unrelated), seed).criterion
+        if start == "identity":
+            attempts.append(_refined(x, z, csls_pairs(x, z)[0], seed))
+            chance = _refined(x, unrelated, csls_pairs(x, unrelated)[0], seed).criterion
+            if advance is not None:
+                advance(restarts)
+        else:
+            first = _first_pairs(x, z)
+            for number in range(restarts):
+                attempts.append(_attempt(x, z, first, seed + number))
+                if advance is not None:
+                    advance(1)
+            chance = _attempt(x, unrelated, _first_pairs(x, unrelated), seed).criterion
     best = max(attempts, key=lambda attempt: attempt.criterion)
     return SelfLearned(best, tuple(attempts), chance)
 
@@ -247,6 +198,12 @@ def _both_ways(similarity: NDArray[np.float32]) -> Pairs:
 def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed: int) -> Attempt:
     few = [_principal(rows[:_LEARNING_WORDS]) for rows in (x, z)]
     pairs, rounds = _turns(few[0], few[1], start, np.random.default_rng(seed))
+    return _refined(x, z, pairs, seed, rounds)
+
+
+def _refined(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pairs, seed: int, rounds: int = 0) -> Attempt:
+    """Alternate rotation and pairs with all words in all dimensions."""
+    criterion = 0.0
     for _ in range(_LAST_TURNS):
         pairs, criterion = csls_pairs(unit_rows(x @ _rotation(x[pairs.source], z[pairs.target]), pairwise=True), z)
     return Attempt(seed, criterion, pairs, rounds, held_out_agreement(x, z, pairs))
@@ -317,6 +274,12 @@ LEAST_GAIN = 0.3
 #: except that run with .390, and .234 and less.
 LEAST_AGREEMENT = 0.4
 
+#: Minimum share of known translations that are found again; of good maps on real vectors (benchmarks) .5 and more.
+LEAST_PRECISION = 0.5
+
+#: Fewest known translations among the frequent words, and share of paired words that may be single characters.
+_FEWEST_KNOWN, _MOST_SINGLE = 10, 0.5
+
 #: Minimum number of different words in a text.
 FEWEST_TYPES = 1000
 
@@ -373,7 +336,13 @@ class SearchOptions(OptionSet):
 
     called: ClassVar[str] = "options of a search"
 
-    restarts: int = option(5, Int(1), help="number of runs, the best of which is used")
+    start: str | None = option(
+        None,
+        Choice(*STARTS),
+        help="origin of the first word pairs",
+        unset="identity for one model, else self-learning",
+    )
+    restarts: int = option(5, Int(1), help="number of runs of self-learning, the best of which is used")
     seed: int = seed_option(0)
     least_gain: float = option(
         LEAST_GAIN, Float(0, most=1), help="minimum gain of the criterion over chance, relative to the maximum of 1"
@@ -381,6 +350,16 @@ class SearchOptions(OptionSet):
     least_agreement: float = option(
         LEAST_AGREEMENT, Float(0, most=1), help="minimum share of word pairs recovered from the other half"
     )
+    least_precision: float = option(
+        LEAST_PRECISION, Float(0, most=1), help="minimum share of known translations (--known) that the map recovers"
+    )
+
+    def start_for(self, origin: Origin) -> str:
+        """Return the start; two models have no identity in common."""
+        if self.start == "identity" and origin.target_weights:
+            msg = "start 'identity' needs one model and layer for both sides; use start='self-learning'"
+            raise RecipeError(msg)
+        return self.start or ("identity" if origin.weights and not origin.target_weights else "self-learning")
 
 
 def fit_unsupervised(
@@ -388,16 +367,20 @@ def fit_unsupervised(
     target: Vocabulary,
     *,
     origin: Origin | None = None,
+    known: Sequence[tuple[str, str]] | None = None,
     advance: Callable[[int], None] | None = None,
     **options: Any,
 ) -> Unsupervised:
     """Learn word pairs and the centred rotation between them; an error if the best run fails the thresholds.
 
-    If widths differ, the wider side is reduced by PCA, as a step of the map. `advance` is called after each run.
-    Options are those of `SearchOptions`.
+    If widths differ, the wider side is reduced by PCA, as a step of the map. `known`: translations of words, which
+    only decide whether the map is accepted. `advance` receives the number of finished runs. Options are those of
+    `SearchOptions`.
     """
     search = SearchOptions.of(options)
     made = origin or Origin()
+    start = search.start_for(made)
+    gold = None if known is None else _known_rows(source, target, known)
     _check_words(source, target, min(source.vectors.shape[1], target.vectors.shape[1]), made)
     for name, side in (("source", source), ("target", target)):
         bad = np.flatnonzero(~np.isfinite(side.vectors).all(axis=1))
@@ -405,11 +388,13 @@ def fit_unsupervised(
             msg = f"the vector of word {side.words[bad[0]]!r} of the {name} is not finite ({bad.size} such words)"
             raise InputError(msg)
     x, z, reductions = same_width(source.vectors, target.vectors)
-    learned = learn_alignment(x, z, restarts=search.restarts, seed=search.seed, advance=advance)
+    learned = learn_alignment(x, z, start=start, restarts=search.restarts, seed=search.seed, advance=advance)
     best = learned.best
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in learned.attempts)
     _check_found(learned, runs, x.shape[1], search)
     told = f"criterion {best.criterion:.3f} of runs {runs} from seed {search.seed}, by chance {learned.chance:.3f}"
+    if start == "identity":
+        told = f"start identity, criterion {best.criterion:.3f}, by chance {learned.chance:.3f}"
     note = f"{made.note}; {told}, agreement {best.agreement:.3f}".removeprefix("; ")
     if reductions:
         note += f"; PCA of widths {source.vectors.shape[1]} and {target.vectors.shape[1]} to {x.shape[1]}"
@@ -419,8 +404,59 @@ def fit_unsupervised(
     words = tuple(
         (source.words[i], target.words[j]) for i, j in zip(best.pairs.source, best.pairs.target, strict=True)
     )
-    named = rotation.origin._replace(method="unsupervised", note=note)
+    method = "unsupervised-identity" if start == "identity" else "unsupervised"
+    if gold is not None:
+        share = _check_known(rotation, x, z, gold, search)
+        note += f", precision {share:.3f} of {len(gold)} known translations"
+    else:
+        _check_characters(words)
+    named = rotation.origin._replace(method=method, note=note)
     return Unsupervised(Remapping(operations, named), learned.attempts, words)
+
+
+def _known_rows(source: Vocabulary, target: Vocabulary, known: Sequence[tuple[str, str]]) -> Pairs:
+    """Rows of the known translations whose words are frequent on both sides."""
+    rows, columns = ({word: i for i, word in enumerate(side.words[:_MOST_WORDS])} for side in (source, target))
+    folded = dict.fromkeys((left.casefold(), right.casefold()) for left, right in known)
+    pairs = [(rows[left], columns[right]) for left, right in folded if left in rows and right in columns]
+    if len({row for row, _ in pairs}) < _FEWEST_KNOWN:
+        msg = (
+            f"{len(pairs)} of {len(folded)} known translations are frequent words of both texts, but {_FEWEST_KNOWN} "
+            "different source words are needed; provide more translations of common words"
+        )
+        raise InputError(msg)
+    return Pairs(*np.array(pairs, dtype=np.intp).T)
+
+
+def _check_known(
+    rotation: Remapping, x: NDArray[np.float64], z: NDArray[np.float64], gold: Pairs, search: SearchOptions
+) -> float:
+    """Raise an error for a map that does not recover known translations; return the share that it recovers."""
+    moved, kept = (
+        unit_rows((rows - z.mean(axis=0)).astype(np.float32), pairwise=True)
+        for rows in (rotation.apply(x[:_MOST_WORDS]), z[:_MOST_WORDS])
+    )
+    share = induction_precision(moved, kept, gold)
+    if share < search.least_precision:
+        msg = (
+            f"no alignment found: the map recovers {share:.3f} of {len(gold)} known translations (minimum "
+            f"{search.least_precision:g}). Use more text of the same kind in both languages, another layer or model, "
+            "or parallel text"
+        )
+        raise AlignmentNotFoundError(msg)
+    return share
+
+
+def _check_characters(words: Sequence[tuple[str, str]]) -> None:
+    """Raise an error for pairs that are mostly single characters of a script without blanks."""
+    single = sum(any(map(is_single_character, pair)) for pair in words) / max(len(words), 1)
+    if single > _MOST_SINGLE:
+        msg = (
+            f"no alignment found: {single:.0%} of {len(words)} paired words are single characters, which are often "
+            "only parts of words. Separate the words of the text by spaces, or check the map with known "
+            "translations (--known FILE)"
+        )
+        raise AlignmentNotFoundError(msg)
 
 
 def _check_found(learned: SelfLearned, runs: str, width: int, search: SearchOptions) -> None:
