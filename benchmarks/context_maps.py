@@ -39,9 +39,9 @@ from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.from_texts import origin_of
 from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
+from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
-    Links,
     ModelLayer,
     Pairs,
     csls,

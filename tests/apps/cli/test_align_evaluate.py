@@ -44,13 +44,20 @@ def test_evaluate_compares_maps_with_no_map(run: Run, two_languages: Path) -> No
     assert "240 linked words of 30 pairs of texts (0 left out); links: from --alignments" in result.err
 
 
-def test_evaluate_fits_methods_to_other_texts(run: Run, two_languages: Path) -> None:
+def test_evaluate_fits_methods_to_other_texts(run: Run, refused: Refusal, two_languages: Path) -> None:
     result = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "lsq")
     assert result.status == 0, result.err
     assert [row["map"] for row in result.rows] == ["none", "centred", "lsq"]
     assert {row["alignment F1"] for row in result.rows} == {"-"}
-    assert "this favours no map" in result.err
-    del two_languages
+    assert "links: word aligner" in result.err
+    nearest = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "--links", "nearest")
+    assert "this favours no map" in nearest.err
+    # All words occur once, so that the aligner links them in their order, as the file does.
+    given = ("--fit-on", "left.txt", "right.txt", "--fit-alignments", "links.txt", "--methods", "centred", "lsq")
+    assert run(*HELD_OUT, *given).rows == result.rows
+    write_lines(two_languages / "short.txt", ["0-0"])
+    wrong = refused(1, *HELD_OUT, *given[:3], "--fit-alignments", "short.txt", "--quiet")
+    assert "short.txt has 1 lines, but there are 30 pairs" in wrong
 
 
 def test_overlap_of_held_out_and_fitting_texts_is_warned_of(run: Run, two_languages: Path) -> None:

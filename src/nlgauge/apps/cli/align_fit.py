@@ -50,12 +50,11 @@ from nlgauge.studies.alignment.unsupervised import (
     fit_unsupervised,
     vocabularies_of_texts,
 )
+from nlgauge.studies.alignment.word_aligner import read_alignments, write_alignments
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     ModelLayer,
     Pairs,
-    read_alignments,
-    write_alignments,
 )
 from nlgauge.text.languages import warn_if_unsupported
 from nlgauge.vectors.remap import METHODS, Origin
@@ -172,6 +171,16 @@ class FitSides(OptionSet):
     target_layer: int | None = option(None, Int(0), help="target model layer", unset="--layer")
 
 
+def links_option(*, needs: str = "") -> Any:
+    """Where links between words come from without a file."""
+    return option(
+        "aligner",
+        Choice("aligner", "nearest"),
+        help="source of word pairs: word aligner, or mutual nearest neighbours",
+        needs=needs,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(OptionSet):
     """How to fit to parallel texts."""
@@ -184,8 +193,9 @@ class FitOptions(OptionSet):
     )
     level: str = option("word", Choice("word", "sentence"), help="vectors to map", needs="parallel")
     alignments: str | None = option(
-        None, InputFile(), help="word alignments (links i-j)", unset="nearest neighbours", needs="parallel"
+        None, InputFile(), help="word alignments (links i-j)", unset="--links", needs="parallel"
     )
+    links: str = links_option(needs="parallel")
     save_alignments: str | None = option(
         None, OutputFile(), help="write the alignments that were used", needs="parallel"
     )
@@ -208,6 +218,8 @@ def _fit(args: argparse.Namespace) -> int:
             refuse_flags(args, ["seed"], "is not used with --parallel by a deterministic method; leave it out")
         args.method = args.method or "clp"
         _check_fit(args)
+        if args.alignments:
+            refuse_flags(args, ["links"], "is not used with --alignments; leave it out")
     for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
         warn_of_languages(model, filter(None, (language,)))
     if args.method in NETWORK_METHODS:
@@ -235,7 +247,7 @@ def _check_fit(args: argparse.Namespace) -> None:
         if args.method in NETWORK_METHODS:
             msg = f"--method {args.method} does not support --level sentence; use another method"
             raise RecipeError(msg)
-        of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
+        of_words = ("source_model", "target_model", "alignments", "links", "save_alignments", "layer", "target_layer")
         refuse_flags(args, of_words, "is not used with --level sentence; leave it out")
 
 
@@ -264,6 +276,7 @@ def _alignment_inputs(
         other=None if target_side == source_side else target_side,
         alignments=read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None,
         alignments_name=file_label(args.alignments or ""),
+        nearest=args.links == "nearest",
         batch_tokens=options.batch_tokens,
         advance=advance,
     )

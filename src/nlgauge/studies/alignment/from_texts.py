@@ -9,8 +9,8 @@ The quality of a map is measured on held-out texts:
     alignment   F1 of mutual nearest words within a pair of texts against gold links
     correlation Pearson's r of XMoverScore under the map with human scores of translations
 
-Links come from a word aligner or from annotators; without them they are mutual nearest neighbours before any map,
-which favours unchanged vectors, and there is no F1.
+Links come from annotators, from the word aligner, or are mutual nearest neighbours before any map, which favour
+unchanged vectors. F1 needs given links.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.stats.correlation import correlate
+from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     CentroidChange,
-    Links,
     ModelLayer,
     PairedWords,
     Pairs,
     centroid_change,
     induction_precision,
+    linked_texts,
     mutual_nearest,
     paired_words,
     reduction_steps,
     same_width,
-    texts_as_words,
 )
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
@@ -261,17 +261,16 @@ class MapQuality(NamedTuple):
 def held_out_words(inputs: AlignmentInputs) -> HeldOut:
     """Encode held-out texts once, for any number of maps."""
     inputs.check_links()
-    alignments = inputs.alignments
-    usable = list(texts_as_words(inputs, by_blanks=alignments is not None))
+    usable = list(linked_texts(inputs))
     if len(usable) < 2:
         msg = f"{len(usable)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
         raise InputError(msg)
-    links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in usable]
+    links = [linked for _, linked, _, _ in usable]
     if not any(links):
         msg = "no words are linked; provide links between translated words"
         raise InputError(msg)
-    sides = tuple(x for _, x, _ in usable), tuple(z for _, _, z in usable)
-    return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(usable))
+    sides = tuple(x for _, _, x, _ in usable), tuple(z for *_, z in usable)
+    return HeldOut(*sides, tuple(links), inputs.alignments is not None, len(inputs.source) - len(usable))
 
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:
