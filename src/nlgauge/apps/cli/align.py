@@ -283,12 +283,12 @@ def _fit_methods(
         nearest=args.links == "nearest",
         batch_tokens=options.batch_tokens,
     )
-    words, _, origin = words_of_texts(inputs)
+    words = words_of_texts(inputs)
     files = []
     for method in dict.fromkeys(args.methods):
         check_enough(len(words.source), encoder.hidden_size, method)
         files.append((method, folder / f"{method}.npz"))
-        fit_remapping(words.source, words.target, method=method, origin=origin).save(files[-1][1])
+        fit_remapping(words.source, words.target, method=method, origin=words.origin).save(files[-1][1])
     return files
 
 

@@ -297,13 +297,13 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
     options = RunOptions.of(run_options(args))
     with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
         inputs = _alignment_inputs(args, source, target, options, advance)
-        words, what, origin = words_of_texts(inputs, origin=_origin(args, args.parallel))
+        words = words_of_texts(inputs, origin=_origin(args, args.parallel))
     _save_links(args, words.links)
     # Imported here, because the other methods do not need torch.
     from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 
     fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
-    return _train(args, partial(fit, words.source, words.target), what, origin)
+    return _train(args, partial(fit, words.source, words.target), words.description, words.origin)
 
 
 def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str, origin: Origin) -> int:

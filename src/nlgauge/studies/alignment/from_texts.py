@@ -32,7 +32,6 @@ from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     CentroidChange,
     ModelLayer,
-    PairedWords,
     Pairs,
     centroid_change,
     induction_precision,
@@ -48,6 +47,18 @@ from nlgauge.vectors.transforms import FittedTransform, LanguageMoments, load_tr
 
 #: Number of texts whose vectors are in memory at once.
 _PORTION = 512
+
+
+class VectorPairs(NamedTuple):
+    """Vectors of translations, row by row, to fit maps to."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    description: str
+    """Number of pairs and of dropped texts, as text."""
+    origin: Origin
+    links: tuple[Links, ...] = ()
+    """Between the words of each pair of texts, used or not."""
 
 
 class FittedMap(NamedTuple):
@@ -81,12 +92,12 @@ def check_layer(encoder: Encoder, layer: int) -> int:
 
 def fit_words(inputs: AlignmentInputs, method: LinearMethod = CLP, *, origin: Origin | None = None) -> FittedMap:
     """Fit to translated words of parallel texts."""
-    words, description, made_with = words_of_texts(inputs, origin=origin)
-    return FittedMap(_fit(words.source, words.target, description, method, made_with), description, words.links)
+    words = words_of_texts(inputs, origin=origin)
+    return FittedMap(fit_vectors(words, **method._asdict()), words.description, words.links)
 
 
-def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
-    """Compute pairs of word vectors, a description of their number, and the origin of a map between them."""
+def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> VectorPairs:
+    """Compute pairs of word vectors of parallel texts."""
     check_layer(inputs.encoder, inputs.layer)
     made_with = origin_of(inputs.encoder, inputs.layer, inputs.other, origin or Origin())
     if not made_with.target_weights:
@@ -94,7 +105,7 @@ def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> 
     inputs.check_links()
     words = paired_words(inputs)
     description = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    return words, description, made_with
+    return VectorPairs(words.source, words.target, description, made_with, words.links)
 
 
 def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Origin) -> Origin:
@@ -127,6 +138,19 @@ def fit_sentences(
     advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
     """Fit to vectors of whole parallel texts; `advance` receives the number of encoded pairs of texts."""
+    sentences = sentences_of_texts(encoder, source, target, origin=origin, advance=advance)
+    return FittedMap(fit_vectors(sentences, **method._asdict()), sentences.description)
+
+
+def sentences_of_texts(
+    encoder: SentenceEncoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    origin: Origin | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> VectorPairs:
+    """Compute pairs of vectors of whole parallel texts."""
     _check_languages(source, target, origin or Origin())
     portions = []
     for start in range(0, max(1, len(source)), _PORTION):
@@ -136,23 +160,27 @@ def fit_sentences(
             advance(len(source[part]))
     x, z = (np.concatenate(side) for side in zip(*portions, strict=True))
     full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
-    description = f"{int(full.sum())} pairs of sentences"
     made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)
-    return FittedMap(_fit(x[full], z[full], description, method, made_with), description)
+    return VectorPairs(x[full], z[full], f"{int(full.sum())} pairs of sentences", made_with)
 
 
-def _fit(
-    x: NDArray[np.float32], z: NDArray[np.float32], what: str, method: LinearMethod, origin: Origin
+def fit_vectors(
+    pairs: VectorPairs,
+    *,
+    name: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
 ) -> Remapping:
+    """Fit a method to pairs of vectors; the wider side is first reduced to the width of the other."""
+    x, z, what, origin, _ = pairs
     if not len(x):
         msg = f"no pair to fit on: {what}; provide texts that are translations line by line"
         raise InputError(msg)
-    check_enough(len(x), min(x.shape[1], z.shape[1]), method.name)
+    check_enough(len(x), min(x.shape[1], z.shape[1]), name)
     left, right, reductions = same_width(x, z)
     if reductions:
         note = f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}"
         origin = origin._replace(note=note)
-    name, directions, umd_sides = method
     fitted = fit_remapping(left, right, method=name, directions=directions, umd_sides=umd_sides, origin=origin)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
 
