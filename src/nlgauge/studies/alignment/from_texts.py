@@ -22,9 +22,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.metric import Metric
+from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score
+from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
-from nlgauge.encoders.sentences import SentenceEncoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.alignment.word_aligner import Links
@@ -183,6 +187,34 @@ def fit_vectors(
         origin = origin._replace(note=note)
     fitted = fit_remapping(left, right, method=name, directions=directions, umd_sides=umd_sides, origin=origin)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
+
+
+def fit_for_metric(
+    recipe: Metric,
+    source: Sequence[str],
+    target: Sequence[str],
+    method: LinearMethod = CLP,
+    *,
+    run: RunOptions,
+    origin: Origin | None = None,
+) -> FittedMap:
+    """Fit to the vectors of parallel texts that a metric compares: of sentences, or of words in its layer."""
+    if not isinstance(recipe, VectorMetric) or recipe.against != "source":
+        msg = f"{recipe.name} does not compare vectors of the source; choose xmoverscore, or bertscore:against=source"
+        raise RecipeError(msg)
+    if recipe.transforms != "none":
+        msg = f"{recipe.name} has transforms={recipe.transforms} and cannot get another map; leave one out"
+        raise RecipeError(msg)
+    if getattr(recipe, "unit", "word") == "sentence":
+        name = getattr(recipe, "sentence", "") or recipe.model
+        return fit_sentences(load_sentence_encoder(name, **run.loading), source, target, method, origin=origin)
+    encoder = load_encoder(recipe.model, **run.loading)
+    layers = recipe.layers(encoder)
+    if len(layers) != 1:
+        msg = f"a map is fitted to one layer, but {recipe.name} uses {len(layers)}; set aggregation=last or layer=N"
+        raise RecipeError(msg)
+    inputs = AlignmentInputs(encoder, source, target, layers[0], batch_tokens=run.batch_tokens)
+    return fit_words(inputs, method, origin=origin)
 
 
 def check_enough(pairs: int, width: int, method: str) -> None:
