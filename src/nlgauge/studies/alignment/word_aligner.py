@@ -89,16 +89,6 @@ class WordTable(NamedTuple):
     """Given words by their number; the first is None."""
     words: tuple[Hashable, ...]
 
-    def best(self) -> dict[Hashable, Hashable]:
-        """The most probable word for each given word; of equal ones the first seen."""
-        order = np.lexsort((self.word, -self.probability, self.given))
-        first = order[np.flatnonzero(np.diff(self.given[order], prepend=-1))]
-        return {
-            self.given_words[given]: self.words[word]
-            for given, word in zip(self.given[first].tolist(), self.word[first].tolist(), strict=True)
-            if given
-        }
-
 
 class DirectedAlignment(NamedTuple):
     """A fitted direction: the origin of each word."""
