@@ -60,6 +60,21 @@ def test_evaluate_fits_methods_to_other_texts(run: Run, refused: Refusal, two_la
     assert "short.txt has 1 lines, but there are 30 pairs" in wrong
 
 
+def test_maps_of_several_sizes_of_parallel_text(run: Run, refused: Refusal, two_languages: Path) -> None:
+    """The rotation of eight pairs of texts is exact already; of all pairs it is the map of a fit without sizes."""
+    sizes = ("--fit-on", "left.txt", "right.txt", "--methods", "clp", "umd", "--sizes", "8", "30", "--quiet")
+    rows = run(*HELD_OUT, *sizes, "--alignments", "links.txt").rows
+    assert [row["map"] for row in rows] == ["none", "clp, 8 pairs", "umd, 8 pairs", "clp, 30 pairs", "umd, 30 pairs"]
+    assert float(rows[0]["induction CSLS"]) < 0.2
+    assert float(rows[1]["induction CSLS"]) == float(rows[3]["induction CSLS"]) == 1
+    whole = run(*HELD_OUT, *sizes[:6], "--alignments", "links.txt", "--quiet").rows
+    assert list(whole[2].values())[1:] == list(rows[4].values())[1:]
+    assert "--sizes has 31, but --fit-on has 30 pairs" in refused(
+        2, *HELD_OUT, *sizes[:6], "--sizes", "31", "--quiet"
+    )
+    del two_languages
+
+
 def test_overlap_of_held_out_and_fitting_texts_is_warned_of(run: Run, two_languages: Path) -> None:
     lines = (
         (two_languages / "left.txt").read_text().splitlines(),

@@ -106,6 +106,9 @@ class EvaluateOptions(OptionSet):
     methods: tuple[str, ...] = option(
         ("clp", "centred", "umd", "lsq"), Many(Choice(*METHODS)), help="methods to fit", needs="fit_on"
     )
+    sizes: tuple[int, ...] = option(
+        (), Many(Int(1)), help="fit to the first N pairs, for each N", unset="all pairs", needs="fit_on", metavar="N"
+    )
     fit_alignments: str | None = option(
         None, InputFile(), help="word alignments (links i-j) of --fit-on", unset="--links", needs="fit_on"
     )
@@ -276,19 +279,26 @@ def _fit_methods(
             "leave them out"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
-    inputs = AlignmentInputs(
-        *(encoder, source, target, layer),
-        alignments=read_alignments(Path(args.fit_alignments)) if args.fit_alignments else None,
-        alignments_name=file_label(args.fit_alignments or ""),
-        nearest=args.links == "nearest",
-        batch_tokens=options.batch_tokens,
-    )
-    words = words_of_texts(inputs)
+    if args.sizes and max(args.sizes) > len(source):
+        msg = f"--sizes has {max(args.sizes)}, but --fit-on has {len(source)} pairs of texts"
+        raise RecipeError(msg)
+    links = read_alignments(Path(args.fit_alignments)) if args.fit_alignments else None
     files = []
-    for method in dict.fromkeys(args.methods):
-        check_enough(len(words.source), encoder.hidden_size, method)
-        files.append((method, folder / f"{method}.npz"))
-        fit_remapping(words.source, words.target, method=method, origin=words.origin).save(files[-1][1])
+    for size in dict.fromkeys(args.sizes) or [len(source)]:
+        inputs = AlignmentInputs(
+            *(encoder, source[:size], target[:size], layer),
+            alignments=links if links is None or len(links) < size else links[:size],
+            alignments_name=file_label(args.fit_alignments or ""),
+            nearest=args.links == "nearest",
+            batch_tokens=options.batch_tokens,
+        )
+        words = words_of_texts(inputs)
+        for method in dict.fromkeys(args.methods):
+            check_enough(len(words.source), encoder.hidden_size, method)
+            name = f"{method}, {size} pairs" if args.sizes else method
+            files.append((name, folder / f"{method}-{size}.npz"))
+            fitted = fit_remapping(words.source, words.target, method=method, origin=words.origin)
+            fitted.save(files[-1][1])
     return files
 
 

@@ -57,7 +57,7 @@ from nlgauge.studies.alignment.word_spaces import (
     Pairs,
 )
 from nlgauge.text.languages import warn_if_unsupported
-from nlgauge.vectors.remap import METHODS, Origin
+from nlgauge.vectors.remap import METHODS, UMD_FORMS, Origin
 
 if TYPE_CHECKING:
     from nlgauge.encoders.base import Encoder
@@ -208,6 +208,12 @@ class FitOptions(OptionSet):
         help="sides that UMD changes: both (paper) or source (released code)",
         needs="parallel",
     )
+    umd_form: str = option(
+        "projection",
+        Choice(*UMD_FORMS),
+        help="what UMD removes: the projection (released code) or the cosine times the direction (paper)",
+        needs="parallel",
+    )
 
 
 def _fit(args: argparse.Namespace) -> int:
@@ -241,7 +247,9 @@ def _check_fit(args: argparse.Namespace) -> None:
     """Refuse options that the fit does not use."""
     if "umd" not in args.method:
         refuse_flags(
-            args, ("directions", "umd_sides"), f"works only with methods with umd, got --method {args.method}"
+            args,
+            ("directions", "umd_sides", "umd_form"),
+            f"works only with methods with umd, got --method {args.method}",
         )
     if args.level == "sentence":
         if args.method in NETWORK_METHODS:
@@ -253,7 +261,10 @@ def _check_fit(args: argparse.Namespace) -> None:
 
 def _fit_map(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
     options = RunOptions.of(run_options(args))
-    method, origin = LinearMethod(args.method, args.directions, args.umd_sides), _origin(args, args.parallel)
+    method, origin = (
+        LinearMethod(args.method, args.directions, args.umd_sides, args.umd_form),
+        _origin(args, args.parallel),
+    )
     bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
     if args.level == "sentence":
         sentences = load_sentence_encoder(args.model, **options.loading)

@@ -81,6 +81,7 @@ class LinearMethod(NamedTuple):
     name: str = "clp"
     directions: int = 1
     umd_sides: Literal["both", "source"] = "both"
+    umd_form: Literal["projection", "cosine"] = "projection"
 
 
 CLP = LinearMethod()
@@ -174,6 +175,7 @@ def fit_vectors(
     name: str = "clp",
     directions: int = 1,
     umd_sides: Literal["both", "source"] = "both",
+    umd_form: Literal["projection", "cosine"] = "projection",
 ) -> Remapping:
     """Fit a method to pairs of vectors; the wider side is first reduced to the width of the other."""
     x, z, what, origin, _ = pairs
@@ -185,7 +187,8 @@ def fit_vectors(
     if reductions:
         note = f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}"
         origin = origin._replace(note=note)
-    fitted = fit_remapping(left, right, method=name, directions=directions, umd_sides=umd_sides, origin=origin)
+    settings: dict[str, Any] = {"directions": directions, "umd_sides": umd_sides, "umd_form": umd_form}
+    fitted = fit_remapping(left, right, method=name, origin=origin, **settings)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
 
 
