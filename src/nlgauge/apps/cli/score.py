@@ -97,6 +97,7 @@ class FitOptions(OptionSet):
         Many(TextColumn(), least=2, most=2),
         help="fit a re-mapping to these translations, line by line (for languages that the model does not know)",
         metavar="SOURCE TARGET",
+        hidden=True,
     )
     fit_method: str = option("clp", Choice(*METHODS), help="re-mapping to fit", needs="fit_on", hidden=True)
     fit_output: str | None = option(
