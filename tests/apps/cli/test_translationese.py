@@ -1,4 +1,4 @@
-"""`nlgauge study translationese`."""
+"""`nlgauge study literal`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 
-STUDY = ("study", "translationese", "src.txt", "ref.txt", "--lexicon-from", "train.src", "train.ref")
+STUDY = ("study", "literal", "src.txt", "ref.txt", "--lexicon-from", "train.src", "train.ref")
 
 
 def write_texts(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Studies of metrics and texts: `nlgauge study stress`, `translationese`, `sensitivity` and `discourse`."""
+"""Studies of metrics and texts: `nlgauge study stress`, `literal`, `sensitivity` and `discourse`."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def _read_discourse(args: argparse.Namespace) -> Mapping[str, Any]:
     return {"systems": texts.systems, "refs": texts.references}
 
 
-# study translationese
+# study literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,7 +346,7 @@ def _translationese(args: argparse.Namespace) -> Translationese:
 
 
 COMMANDS = {
-    "study translationese": Command(
+    "study literal": Command(
         run=_translationese,
         flags=(
             Flags(TranslationeseTexts, "texts"),
@@ -357,7 +357,7 @@ COMMANDS = {
         description="Measure how often metrics prefer word-by-word, re-ordered and shuffled translations to human "
         "ones, compared with the source.",
         examples="""\
-  nlgauge study translationese src.de ref.en --lexicon-from train.de train.en -m xmoverscore:n=1
+  nlgauge study literal src.de ref.en --lexicon-from train.de train.en -m xmoverscore:n=1
 """,
     ),
     "study stress": Command(
