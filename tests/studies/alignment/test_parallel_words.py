@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,20 +47,31 @@ def test_rows_are_averages_of_pieces_in_the_order_of_links(encoder: Encoder) -> 
 
 
 def test_nearest_neighbours_of_a_text_and_itself_are_its_words(encoder: Encoder) -> None:
-    result = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2))
+    result = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, nearest=True))
     assert result.links[:2] == (tuple((i, i) for i in range(4)), tuple((i, i) for i in range(5)))
     assert np.array_equal(result.source, result.target)
     assert result.left_out == 1  # the empty one
 
 
-def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) -> None:
+def test_links_of_the_word_aligner_are_between_words_of_the_tokenizer(encoder: Encoder) -> None:
+    """`ran.` is two words of the tokenizer; equal words are the same word in upper case, too."""
+    texts = ["the cat ran.", "The dog sat", "a cat sat."]
+    pairs = AlignmentInputs(encoder, texts, [text.upper() for text in texts], layer=2)
+    result = paired_words(pairs)
+    assert result.links == tuple(tuple((i, i) for i in range(count)) for count in (4, 3, 4))
+    across = paired_words(replace(pairs, other=ModelLayer(encoder, 1)))
+    assert across.links == result.links
+    assert not np.array_equal(across.target, result.target)
+
+
+def test_nearest_neighbours_across_models_need_the_same_text(encoder: Encoder) -> None:
     result = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=2, other=ModelLayer(encoder, 1)))
     assert result.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
     alone = paired_words(AlignmentInputs(encoder, SOURCE, SOURCE, layer=1, alignments=result.links))
     np.testing.assert_array_equal(result.target, alone.target)
     assert not np.array_equal(result.source, result.target)
     with pytest.raises(InputError, match="nearest neighbours are undefined across models or layers"):
-        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=ModelLayer(encoder, 1)))
+        paired_words(AlignmentInputs(encoder, SOURCE, TARGET, layer=2, other=ModelLayer(encoder, 1), nearest=True))
 
 
 def test_over_long_texts_are_left_out(encoder: Encoder) -> None:

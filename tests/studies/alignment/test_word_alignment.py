@@ -12,13 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.studies.alignment.word_spaces import (
-    AlignmentInputs,
-    mutual_nearest,
-    parse_links,
-    read_alignments,
-    write_alignments,
-)
+from nlgauge.studies.alignment.word_aligner import parse_links, read_alignments, write_alignments
+from nlgauge.studies.alignment.word_spaces import AlignmentInputs, mutual_nearest
 
 seeds = st.integers(0, 2**32 - 1)
 

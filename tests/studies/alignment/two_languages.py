@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from nlgauge.studies.alignment.joint_texts import Bitext
-from nlgauge.studies.alignment.word_spaces import Links
+from nlgauge.studies.alignment.word_aligner import Links
 
 #: Words of either language; word n of one is word n of the other. Odd ones are two pieces.
 WORDS = 24

@@ -45,6 +45,7 @@ _GROUPS = {
         "study meta": _Command("meta", "correlate metrics with human judgements"),
         "study tune-layer": _Command("meta", "find the layer that correlates best with human judgements"),
         "study stress": _Command("studies", "test metrics on perturbed texts and adversarial triples"),
+        "study literal": _Command("studies", "test the preference for literal translations"),
         "study ensemble": _Command("meta", "find the best pair of metrics to combine"),
         "study raters": _Command("raters", "measure how well raters agree: kappas and alpha"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),

@@ -1,4 +1,4 @@
-"""`nlgauge align`: the actions `means`, `centroids`, `evaluate` and `train` (`fit` is in align_fit.py)."""
+"""`nlgauge align`: `centroids`, `evaluate`, `train` and `words`, and `build means` (`fit` is in align_fit.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlgauge.apps.cli.align_fit import FIT, MODEL_FLAGS, parallel_texts, resolve_layer, warn_of_languages
+from nlgauge.apps.cli.align_fit import (
+    FIT,
+    MODEL_FLAGS,
+    links_option,
+    parallel_texts,
+    resolve_layer,
+    warn_of_languages,
+)
 from nlgauge.apps.cli.common import (
     MESSAGES,
     MODEL,
@@ -22,9 +29,10 @@ from nlgauge.apps.cli.common import (
     report,
     run_options,
     saving,
+    write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, read_options
-from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, Text, TextColumn
+from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
@@ -43,7 +51,14 @@ from nlgauge.studies.alignment.from_texts import (
     xmoverscore_correlation,
 )
 from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport
-from nlgauge.studies.alignment.word_spaces import AlignmentInputs, read_alignments
+from nlgauge.studies.alignment.word_aligner import (
+    AlignerOptions,
+    align_words,
+    format_links,
+    read_alignments,
+    split_words,
+)
+from nlgauge.studies.alignment.word_spaces import AlignmentInputs
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
 
@@ -91,13 +106,31 @@ class EvaluateOptions(OptionSet):
     methods: tuple[str, ...] = option(
         ("clp", "centred", "umd", "lsq"), Many(Choice(*METHODS)), help="methods to fit", needs="fit_on"
     )
+    sizes: tuple[int, ...] = option(
+        (), Many(Int(1)), help="fit to the first N pairs, for each N", unset="all pairs", needs="fit_on", metavar="N"
+    )
+    fit_alignments: str | None = option(
+        None, InputFile(), help="word alignments (links i-j) of --fit-on", unset="--links", needs="fit_on"
+    )
     alignments: str | None = option(None, InputFile(), help="gold word alignments (links i-j) of the held-out texts")
+    links: str = links_option()
     rated: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=3, most=3),
         help="translations with human scores, to correlate with XMoverScore (without its language model)",
         metavar="SOURCES OUTPUTS SCORES",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordOptions(OptionSet):
+    """Parallel texts whose words are aligned."""
+
+    source: str = option(
+        "", TextColumn(), help="texts, one per line, words separated by spaces", required=True, positional=True
+    )
+    target: str = option("", TextColumn(), help="their translations, line by line", required=True, positional=True)
+    output: str = option("-", OutputFile(), help="file for the links, - for standard output", flag="-o")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +218,7 @@ def _evaluate(args: argparse.Namespace) -> int:
                 *(encoder, source, target, layer),
                 alignments=links,
                 alignments_name=file_label(args.alignments or ""),
+                nearest=args.links == "nearest",
                 batch_tokens=options.batch_tokens,
                 advance=advance,
             )
@@ -195,7 +229,9 @@ def _evaluate(args: argparse.Namespace) -> int:
             shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval, quality.alignment_f1]
             shares.append(_correlate(args, rated, path, layer) if rated else math.nan)
             print("\t".join([name, *("-" if math.isnan(share) else f"{share:.4f}" for share in shares)]))
-    where = "from --alignments" if words.gold else "nearest neighbours without a map; this favours no map"
+    where = "from --alignments" if words.gold else "word aligner"
+    if not words.gold and args.links == "nearest":
+        where = "nearest neighbours without a map; this favours no map"
     counts = f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out)"
     return report(args, f"{counts}; links: {where}")
 
@@ -243,14 +279,39 @@ def _fit_methods(
             "leave them out"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
-    inputs = AlignmentInputs(encoder, source, target, layer, batch_tokens=options.batch_tokens)
-    words, _, origin = words_of_texts(inputs)
+    if args.sizes and max(args.sizes) > len(source):
+        msg = f"--sizes has {max(args.sizes)}, but --fit-on has {len(source)} pairs of texts"
+        raise RecipeError(msg)
+    links = read_alignments(Path(args.fit_alignments)) if args.fit_alignments else None
     files = []
-    for method in dict.fromkeys(args.methods):
-        check_enough(len(words.source), encoder.hidden_size, method)
-        files.append((method, folder / f"{method}.npz"))
-        fit_remapping(words.source, words.target, method=method, origin=origin).save(files[-1][1])
+    for size in dict.fromkeys(args.sizes) or [len(source)]:
+        inputs = AlignmentInputs(
+            *(encoder, source[:size], target[:size], layer),
+            alignments=links if links is None or len(links) < size else links[:size],
+            alignments_name=file_label(args.fit_alignments or ""),
+            nearest=args.links == "nearest",
+            batch_tokens=options.batch_tokens,
+        )
+        words = words_of_texts(inputs)
+        for method in dict.fromkeys(args.methods):
+            check_enough(len(words.source), encoder.hidden_size, method)
+            name = f"{method}, {size} pairs" if args.sizes else method
+            files.append((name, folder / f"{method}-{size}.npz"))
+            fitted = fit_remapping(words.source, words.target, method=method, origin=words.origin)
+            fitted.save(files[-1][1])
     return files
+
+
+def _words(args: argparse.Namespace) -> int:
+    """Align words, and write the links."""
+    source, target = ([split_words(text) for text in texts] for texts in parallel_texts([args.source, args.target]))
+    for spec, texts in ((args.source, source), (args.target, target)):
+        if sum(map(len, texts)) < 2 * sum(map(bool, texts)):
+            msg = f"{file_label(spec)} has fewer than two words per line; separate the words by spaces"
+            warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
+    links = align_words(source, target, options=read_options(args, AlignerOptions))
+    write_output(args.output, format_links(links))
+    return report(args, f"{sum(map(len, links))} links in {len(links)} pairs of texts")
 
 
 def _read_rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
@@ -356,6 +417,17 @@ COMMANDS = {
   nlgauge align train --model xlm-roberta-base --parallel a.de a.en \\
       --alignments a.links --parallel b.fr b.en --alignments b.links -o xlmr-fr
   nlgauge score a.en -s a.de -m xmoverscore:aggregation=last --model ./xlmr-de
+""",
+    ),
+    "align words": Command(
+        run=_words,
+        flags=(Flags(WordOptions), Flags(AlignerOptions, "aligner"), MESSAGES._replace(title="run")),
+        help="link the words of parallel texts",
+        description="Link the words of parallel texts with the model of fast_align. Words are separated by spaces; "
+        "letter case and punctuation around a word are ignored. Writes one line per pair of texts with links i-j.",
+        examples="""\
+  nlgauge align words train.de train.en -o links.txt
+  nlgauge align fit --parallel train.de train.en --alignments links.txt -o clp.npz
 """,
     ),
     "build means": Command(

@@ -61,15 +61,14 @@ from nlgauge.studies.alignment.unsupervised import (
     fit_unsupervised,
     vocabularies_of_texts,
 )
+from nlgauge.studies.alignment.word_aligner import read_alignments, write_alignments
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     ModelLayer,
     Pairs,
-    read_alignments,
-    write_alignments,
 )
 from nlgauge.text.languages import warn_if_unsupported
-from nlgauge.vectors.remap import METHODS, Origin
+from nlgauge.vectors.remap import METHODS, UMD_FORMS, Origin
 
 if TYPE_CHECKING:
     from nlgauge.encoders.base import Encoder
@@ -192,6 +191,16 @@ class FitSides(OptionSet):
     target_layer: int | None = option(None, Int(0), help="target model layer", unset="--layer")
 
 
+def links_option(*, needs: str = "") -> Any:
+    """Where links between words come from without a file."""
+    return option(
+        "aligner",
+        Choice("aligner", "nearest"),
+        help="source of word pairs: word aligner, or mutual nearest neighbours",
+        needs=needs,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(OptionSet):
     """How to fit to parallel texts."""
@@ -204,8 +213,9 @@ class FitOptions(OptionSet):
     )
     level: str = option("word", Choice("word", "sentence"), help="vectors to map", needs="parallel")
     alignments: str | None = option(
-        None, InputFile(), help="word alignments (links i-j)", unset="nearest neighbours", needs="parallel"
+        None, InputFile(), help="word alignments (links i-j)", unset="--links", needs="parallel"
     )
+    links: str = links_option(needs="parallel")
     save_alignments: str | None = option(
         None, OutputFile(), help="write the alignments that were used", needs="parallel"
     )
@@ -218,6 +228,12 @@ class FitOptions(OptionSet):
         help="sides that UMD changes: both (paper) or source (released code)",
         needs="parallel",
     )
+    umd_form: str = option(
+        "projection",
+        Choice(*UMD_FORMS),
+        help="what UMD removes: the projection (released code) or the cosine times the direction (paper)",
+        needs="parallel",
+    )
 
 
 def _fit(args: argparse.Namespace) -> int:
@@ -228,6 +244,8 @@ def _fit(args: argparse.Namespace) -> int:
             refuse_flags(args, ["seed"], "is not used with --parallel by a deterministic method; leave it out")
         args.method = args.method or "clp"
         _check_fit(args)
+        if args.alignments:
+            refuse_flags(args, ["links"], "is not used with --alignments; leave it out")
     for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
         warn_of_languages(model, filter(None, (language,)))
     if args.method in NETWORK_METHODS:
@@ -249,19 +267,24 @@ def _check_fit(args: argparse.Namespace) -> None:
     """Refuse options that the fit does not use."""
     if "umd" not in args.method:
         refuse_flags(
-            args, ("directions", "umd_sides"), f"works only with methods with umd, got --method {args.method}"
+            args,
+            ("directions", "umd_sides", "umd_form"),
+            f"works only with methods with umd, got --method {args.method}",
         )
     if args.level == "sentence":
         if args.method in NETWORK_METHODS:
             msg = f"--method {args.method} does not support --level sentence; use another method"
             raise RecipeError(msg)
-        of_words = ("source_model", "target_model", "alignments", "save_alignments", "layer", "target_layer")
+        of_words = ("source_model", "target_model", "alignments", "links", "save_alignments", "layer", "target_layer")
         refuse_flags(args, of_words, "is not used with --level sentence; leave it out")
 
 
 def _fit_map(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
     options = RunOptions.of(run_options(args))
-    method, origin = LinearMethod(args.method, args.directions, args.umd_sides), _origin(args, args.parallel)
+    method, origin = (
+        LinearMethod(args.method, args.directions, args.umd_sides, args.umd_form),
+        _origin(args, args.parallel),
+    )
     bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
     if args.level == "sentence":
         sentences = load_sentence_encoder(args.model, **options.loading)
@@ -284,6 +307,7 @@ def _alignment_inputs(
         other=None if target_side == source_side else target_side,
         alignments=read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None,
         alignments_name=file_label(args.alignments or ""),
+        nearest=args.links == "nearest",
         batch_tokens=options.batch_tokens,
         advance=advance,
     )
@@ -304,13 +328,13 @@ def _fit_network(args: argparse.Namespace, source: list[str], target: list[str])
     options = RunOptions.of(run_options(args))
     with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
         inputs = _alignment_inputs(args, source, target, options, advance)
-        words, what, origin = words_of_texts(inputs, origin=_origin(args, args.parallel))
+        words = words_of_texts(inputs, origin=_origin(args, args.parallel))
     _save_links(args, words.links)
     # Imported here, because the other methods do not need torch.
     from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 
     fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
-    return _train(args, partial(fit, words.source, words.target), what, origin)
+    return _train(args, partial(fit, words.source, words.target), words.description, words.origin)
 
 
 def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str, origin: Origin) -> int:

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.apps.cli.common import (
@@ -18,23 +23,40 @@ from nlgauge.apps.cli.common import (
     TextInputs,
     check_metrics,
     check_systems_first,
+    read_columns,
     read_documented_texts,
     report,
     run_options,
+    saving,
     scoring_flags,
     scoring_options,
     segment_names,
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, refuse_flags
-from nlgauge.core.kinds import Flag, Float, Folder, InputFile, Int, Many, Pattern, Text
+from nlgauge.core.kinds import (
+    Choice,
+    Flag,
+    Float,
+    Folder,
+    InputFile,
+    Int,
+    Many,
+    OutputFile,
+    Pattern,
+    Text,
+    TextColumn,
+)
 from nlgauge.core.metric import needs_no_reference
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable, digests_of_texts
 from nlgauge.core.scoring import Call
-from nlgauge.errors import RecipeError
+from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.io.storage import short_digest
 from nlgauge.io.table import Cell, Table
+from nlgauge.io.textfiles import file_label
+from nlgauge.vectors.remap import METHODS, Origin
 
 if TYPE_CHECKING:
     from nlgauge.apps.cluster.driver import Prediction, Run
@@ -63,6 +85,23 @@ class ScoreOutput(OptionSet):
     seed: int = seed_option(needs="confidence")
     citation: bool = option(
         False, Flag(), help="print BibTeX entries of the metrics; without HYP, only these", hidden=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(OptionSet):
+    """A re-mapping of the source's vectors, fitted before scoring."""
+
+    fit_on: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="fit a re-mapping to these translations, line by line (for languages that the model does not know)",
+        metavar="SOURCE TARGET",
+        hidden=True,
+    )
+    fit_method: str = option("clp", Choice(*METHODS), help="re-mapping to fit", needs="fit_on", hidden=True)
+    fit_output: str | None = option(
+        None, OutputFile(), help="keep the re-mapping (.npz), for transforms=FILE", needs="fit_on", hidden=True
     )
 
 
@@ -125,14 +164,47 @@ def _run(args: argparse.Namespace) -> int:
         write_output(args.output, "\n\n".join(citations.values()) + "\n")
         return 0
     texts, documents = read_documented_texts(args)
-    confidence = _confidence(args, documents)
-    scores = call.score(texts.systems, texts.references, sources=texts.sources, names=segment_names(args.hyps, args))
+    confidence, names = _confidence(args, documents), segment_names(args.hyps, args)
+    with _remapped(args, call, texts.sources or ()) if args.fit_on else nullcontext(call) as call:
+        scores = call.score(texts.systems, texts.references, sources=texts.sources, names=names)
     scores = replace(scores, texts=digests_of_texts(texts.references, texts.sources))
     whole = args.segments or _is_saved(args)
     _write(args, scores, confidence, segments=whole, citations=citations if args.citation else None)
     if args.citation and args.format in {"tsv", "csv", "latex"}:
         print("\n\n".join(citations.values()), file=sys.stderr)
     return 0
+
+
+@contextmanager
+def _remapped(args: argparse.Namespace, call: Call, sources: Sequence[str]) -> Iterator[Call]:
+    """Fit a re-mapping for the metrics, and score with it; the signature has its digest."""
+    # Imported here, because scores without it do not need its modules.
+    from nlgauge.studies.alignment.from_texts import LinearMethod, fit_for_metric
+
+    source, target = read_columns(args.fit_on)
+    if len(source) != len(target):
+        msg = f"--fit-on takes translations line by line, got {len(source)} and {len(target)} lines"
+        raise InputError(msg)
+    shared = len(set(sources) & set(source))
+    if shared:
+        msg = f"{shared} of the scored sources are also in --fit-on, which makes scores look better; leave them out"
+        warnings.warn(msg, DataWarning, stacklevel=2)
+    method, origin = LinearMethod(args.fit_method), Origin(note=", ".join(map(file_label, args.fit_on)))
+    fitted = [fit_for_metric(recipe, source, target, method, run=call.run, origin=origin) for recipe in call.recipes]
+    if len({single.remapping.digest for single in fitted}) > 1 and args.fit_output:
+        msg = "--fit-output keeps one re-mapping, but the metrics compare different vectors; score them separately"
+        raise RecipeError(msg)
+    with tempfile.TemporaryDirectory() as folder:
+        recipes = []
+        for number, (recipe, single) in enumerate(zip(call.recipes, fitted, strict=True)):
+            path = Path(args.fit_output or Path(folder) / str(number) / f"{args.fit_method}.npz")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with saving(str(path)):
+                single.remapping.save(path)
+            recipes.append(recipe.with_options(transforms=str(path)))
+            digest = short_digest(single.remapping.digest)
+            report(args, f"{recipe.name}: {args.fit_method} of {single.fitted_on}, {digest}")
+        yield call._replace(recipes=recipes)
 
 
 def _confidence(args: argparse.Namespace, documents: tuple[str, ...] | None = None) -> Confidence | None:
@@ -182,7 +254,9 @@ def _is_about_parts(args: argparse.Namespace) -> bool:
     if not whole:
         return False
     flag = flag_of(whole[0])
-    refuse_flags(args, TextInputs.options(), f"cannot be combined with {flag}; give files or {flag}, not both")
+    refuse_flags(
+        args, (*TextInputs.options(), "fit_on"), f"cannot be combined with {flag}; give files or {flag}, not both"
+    )
     if args.merge is None:
         refuse_flags(args, _OF_TEXTS, "cannot be combined with --table, where each row is a segment; leave it out")
         if not args.dry_run:
@@ -311,6 +385,7 @@ COMMANDS = {
         flags=(
             Flags(TextInputs),
             *scoring_flags(),
+            Flags(FitOptions, "re-mapping of the source"),
             Flags(
                 OutputOptions,
                 "output",

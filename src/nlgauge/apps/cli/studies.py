@@ -1,4 +1,4 @@
-"""Studies of metrics and texts: `nlgauge study stress`, `study sensitivity` and `study discourse`."""
+"""Studies of metrics and texts: `nlgauge study stress`, `literal`, `sensitivity` and `discourse`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_
 from nlgauge.apps.cli.operations import run_operation
 from nlgauge.apps.cli.score import ScoreOutput
 from nlgauge.apps.operations import operations
-from nlgauge.core.kinds import Choice, Flag, Folder, InputFile, Int, OutputFile, TextColumn
+from nlgauge.core.kinds import Choice, Flag, Folder, InputFile, Int, Many, OutputFile, TextColumn
 from nlgauge.core.metric import base_metrics
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.data.cards import find_data_card, load
-from nlgauge.errors import RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.textfiles import read_parallel
 from nlgauge.studies.discourse import Discourse, FigureKind, check_discourse_figure
@@ -43,6 +43,7 @@ from nlgauge.studies.sensitivity.measure import SensitivityOptions, run_study, s
 from nlgauge.studies.sensitivity.results import Sensitivity
 from nlgauge.studies.sensitivity.study import DEFAULT_METRICS, PRESETS, Study, load_study, preset, study_metrics
 from nlgauge.studies.stress.suite import StressOptions, StressTest, stress
+from nlgauge.studies.stress.translationese import Translationese, translationese
 from nlgauge.studies.stress.triples import (
     DrawOptions,
     Triples,
@@ -312,7 +313,53 @@ def _read_discourse(args: argparse.Namespace) -> Mapping[str, Any]:
     return {"systems": texts.systems, "refs": texts.references}
 
 
+# study literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationeseTexts(OptionSet):
+    """Sources with human translations, and parallel text."""
+
+    source: str = option("", TextColumn(), help="sources, one per line", positional=True, required=True)
+    reference: str = option("", TextColumn(), help="their human translations", positional=True, required=True)
+    lexicon_from: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="parallel text for the lexicon; pairs with a tested source are left out",
+        required=True,
+        metavar="SOURCE TARGET",
+    )
+    texts: int = option(0, Int(0), help="test only the first N texts, 0 for all")
+
+
+def _translationese(args: argparse.Namespace) -> Translationese:
+    sources, references, *parallel = read_columns([args.source, args.reference, *args.lexicon_from])
+    if len(parallel[0]) != len(parallel[1]):
+        msg = f"--lexicon-from takes translations line by line, got {len(parallel[0])} and {len(parallel[1])} lines"
+        raise InputError(msg)
+    check_metrics(args)
+    most = args.texts or len(sources)
+    drawing = given_options(args, DrawOptions)
+    return translationese(
+        sources[:most], references[:most], (parallel[0], parallel[1]), args.metric, **drawing, **scoring_options(args)
+    )
+
+
 COMMANDS = {
+    "study literal": Command(
+        run=_translationese,
+        flags=(
+            Flags(TranslationeseTexts, "texts"),
+            *scoring_flags(metrics=("xmoverscore",)),
+            Flags(DrawOptions, "intervals"),
+            output_flags(3, plot="histograms of score differences: .png, .svg or .pdf"),
+        ),
+        description="Measure how often metrics prefer word-by-word, re-ordered and shuffled translations to human "
+        "ones, compared with the source.",
+        examples="""\
+  nlgauge study literal src.de ref.en --lexicon-from train.de train.en -m xmoverscore:n=1
+""",
+    ),
     "study stress": Command(
         run=_stress,
         flags=(
@@ -335,5 +382,5 @@ COMMANDS = {
   nlgauge study stress a.txt --paraphrases b.txt --triples nouns
   nlgauge study stress --triples paws:test.tsv --save-triples mine.tsv -m chrf
 """,
-    )
+    ),
 }

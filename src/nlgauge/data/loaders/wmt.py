@@ -141,6 +141,15 @@ class WmtPackage:
             tuple((join(text),) for text in parallel.references),
         )
 
+    def translations(self, langpair: str) -> tuple[list[str], list[str]]:
+        """Read all sources of a language pair and their references."""
+        parallel = self._parallel(langpair)
+        if parallel.sources is None:
+            msg = f"{self.path}: no folder 'source' or 'sources'"
+            raise InputError(msg)
+        join = self._joiner(langpair)
+        return list(parallel.sources), [join(text) for text in parallel.references]
+
     def segment_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
         """Build a table of the rows of DA-seglevel.csv for which the package contains the outputs."""
         rows = [

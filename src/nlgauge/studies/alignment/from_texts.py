@@ -9,8 +9,8 @@ The quality of a map is measured on held-out texts:
     alignment   F1 of mutual nearest words within a pair of texts against gold links
     correlation Pearson's r of XMoverScore under the map with human scores of translations
 
-Links come from a word aligner or from annotators; without them they are mutual nearest neighbours before any map,
-which favours unchanged vectors, and there is no F1.
+Links come from annotators, from the word aligner, or are mutual nearest neighbours before any map, which favour
+unchanged vectors. F1 needs given links.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.metric import Metric
+from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score
+from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
-from nlgauge.encoders.sentences import SentenceEncoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.stats.correlation import correlate
+from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     CentroidChange,
-    Links,
     ModelLayer,
-    PairedWords,
     Pairs,
     centroid_change,
     induction_precision,
+    linked_texts,
     mutual_nearest,
     paired_words,
     reduction_steps,
     same_width,
-    texts_as_words,
 )
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
@@ -48,6 +51,18 @@ from nlgauge.vectors.transforms import FittedTransform, LanguageMoments, load_tr
 
 #: Number of texts whose vectors are in memory at once.
 _PORTION = 512
+
+
+class VectorPairs(NamedTuple):
+    """Vectors of translations, row by row, to fit maps to."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    description: str
+    """Number of pairs and of dropped texts, as text."""
+    origin: Origin
+    links: tuple[Links, ...] = ()
+    """Between the words of each pair of texts, used or not."""
 
 
 class FittedMap(NamedTuple):
@@ -66,6 +81,7 @@ class LinearMethod(NamedTuple):
     name: str = "clp"
     directions: int = 1
     umd_sides: Literal["both", "source"] = "both"
+    umd_form: Literal["projection", "cosine"] = "projection"
 
 
 CLP = LinearMethod()
@@ -81,12 +97,12 @@ def check_layer(encoder: Encoder, layer: int) -> int:
 
 def fit_words(inputs: AlignmentInputs, method: LinearMethod = CLP, *, origin: Origin | None = None) -> FittedMap:
     """Fit to translated words of parallel texts."""
-    words, description, made_with = words_of_texts(inputs, origin=origin)
-    return FittedMap(_fit(words.source, words.target, description, method, made_with), description, words.links)
+    words = words_of_texts(inputs, origin=origin)
+    return FittedMap(fit_vectors(words, **method._asdict()), words.description, words.links)
 
 
-def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> tuple[PairedWords, str, Origin]:
-    """Compute pairs of word vectors, a description of their number, and the origin of a map between them."""
+def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> VectorPairs:
+    """Compute pairs of word vectors of parallel texts."""
     check_layer(inputs.encoder, inputs.layer)
     made_with = origin_of(inputs.encoder, inputs.layer, inputs.other, origin or Origin())
     if not made_with.target_weights:
@@ -94,7 +110,7 @@ def words_of_texts(inputs: AlignmentInputs, *, origin: Origin | None = None) -> 
     inputs.check_links()
     words = paired_words(inputs)
     description = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    return words, description, made_with
+    return VectorPairs(words.source, words.target, description, made_with, words.links)
 
 
 def origin_of(encoder: Encoder, layer: int, other: ModelLayer | None, origin: Origin) -> Origin:
@@ -127,6 +143,19 @@ def fit_sentences(
     advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
     """Fit to vectors of whole parallel texts; `advance` receives the number of encoded pairs of texts."""
+    sentences = sentences_of_texts(encoder, source, target, origin=origin, advance=advance)
+    return FittedMap(fit_vectors(sentences, **method._asdict()), sentences.description)
+
+
+def sentences_of_texts(
+    encoder: SentenceEncoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    origin: Origin | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> VectorPairs:
+    """Compute pairs of vectors of whole parallel texts."""
     _check_languages(source, target, origin or Origin())
     portions = []
     for start in range(0, max(1, len(source)), _PORTION):
@@ -136,25 +165,59 @@ def fit_sentences(
             advance(len(source[part]))
     x, z = (np.concatenate(side) for side in zip(*portions, strict=True))
     full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
-    description = f"{int(full.sum())} pairs of sentences"
     made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)
-    return FittedMap(_fit(x[full], z[full], description, method, made_with), description)
+    return VectorPairs(x[full], z[full], f"{int(full.sum())} pairs of sentences", made_with)
 
 
-def _fit(
-    x: NDArray[np.float32], z: NDArray[np.float32], what: str, method: LinearMethod, origin: Origin
+def fit_vectors(
+    pairs: VectorPairs,
+    *,
+    name: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
+    umd_form: Literal["projection", "cosine"] = "projection",
 ) -> Remapping:
+    """Fit a method to pairs of vectors; the wider side is first reduced to the width of the other."""
+    x, z, what, origin, _ = pairs
     if not len(x):
         msg = f"no pair to fit on: {what}; provide texts that are translations line by line"
         raise InputError(msg)
-    check_enough(len(x), min(x.shape[1], z.shape[1]), method.name)
+    check_enough(len(x), min(x.shape[1], z.shape[1]), name)
     left, right, reductions = same_width(x, z)
     if reductions:
         note = f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}"
         origin = origin._replace(note=note)
-    name, directions, umd_sides = method
-    fitted = fit_remapping(left, right, method=name, directions=directions, umd_sides=umd_sides, origin=origin)
+    settings: dict[str, Any] = {"directions": directions, "umd_sides": umd_sides, "umd_form": umd_form}
+    fitted = fit_remapping(left, right, method=name, origin=origin, **settings)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
+
+
+def fit_for_metric(
+    recipe: Metric,
+    source: Sequence[str],
+    target: Sequence[str],
+    method: LinearMethod = CLP,
+    *,
+    run: RunOptions,
+    origin: Origin | None = None,
+) -> FittedMap:
+    """Fit to the vectors of parallel texts that a metric compares: of sentences, or of words in its layer."""
+    if not isinstance(recipe, VectorMetric) or recipe.against != "source":
+        msg = f"{recipe.name} does not compare vectors of the source; choose xmoverscore, or bertscore:against=source"
+        raise RecipeError(msg)
+    if recipe.transforms != "none":
+        msg = f"{recipe.name} has transforms={recipe.transforms} and cannot get another map; leave one out"
+        raise RecipeError(msg)
+    if getattr(recipe, "unit", "word") == "sentence":
+        name = getattr(recipe, "sentence", "") or recipe.model
+        return fit_sentences(load_sentence_encoder(name, **run.loading), source, target, method, origin=origin)
+    encoder = load_encoder(recipe.model, **run.loading)
+    layers = recipe.layers(encoder)
+    if len(layers) != 1:
+        msg = f"a map is fitted to one layer, but {recipe.name} uses {len(layers)}; set aggregation=last or layer=N"
+        raise RecipeError(msg)
+    inputs = AlignmentInputs(encoder, source, target, layers[0], batch_tokens=run.batch_tokens)
+    return fit_words(inputs, method, origin=origin)
 
 
 def check_enough(pairs: int, width: int, method: str) -> None:
@@ -261,17 +324,16 @@ class MapQuality(NamedTuple):
 def held_out_words(inputs: AlignmentInputs) -> HeldOut:
     """Encode held-out texts once, for any number of maps."""
     inputs.check_links()
-    alignments = inputs.alignments
-    usable = list(texts_as_words(inputs, by_blanks=alignments is not None))
+    usable = list(linked_texts(inputs))
     if len(usable) < 2:
         msg = f"{len(usable)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
         raise InputError(msg)
-    links = [mutual_nearest(x, z) if alignments is None else alignments[n] for n, x, z in usable]
+    links = [linked for _, linked, _, _ in usable]
     if not any(links):
         msg = "no words are linked; provide links between translated words"
         raise InputError(msg)
-    sides = tuple(x for _, x, _ in usable), tuple(z for _, _, z in usable)
-    return HeldOut(*sides, tuple(links), alignments is not None, len(inputs.source) - len(usable))
+    sides = tuple(x for _, _, x, _ in usable), tuple(z for *_, z in usable)
+    return HeldOut(*sides, tuple(links), inputs.alignments is not None, len(inputs.source) - len(usable))
 
 
 def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:

@@ -37,12 +37,11 @@ from nlgauge.errors import InputError
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
-    Links,
     fits,
-    mutual_nearest,
-    texts_as_words,
+    linked_texts,
     white_space_words,
 )
 from nlgauge.text.tokenizer import Tokens
@@ -173,6 +172,7 @@ def linked_pairs(
         _check(bitext)
         inputs = AlignmentInputs(
             *(encoder, bitext.source, bitext.target, layer),
+            nearest=True,
             alignments=bitext.links,
             alignments_name=bitext.name,
             advance=advance,
@@ -180,7 +180,7 @@ def linked_pairs(
         inputs.check_links()
         links = bitext.links
         if links is None:
-            nearest = {n: mutual_nearest(*words) for n, *words in texts_as_words(inputs, by_blanks=False)}
+            nearest = {n: own for n, own, *_ in linked_texts(inputs)}
             links = [nearest.get(n, ()) for n in range(len(bitext.source))]
         tokens = [encoder.tokenizer.encode(list(texts)) for texts in (bitext.source, bitext.target)]
         for number, (own, left, right) in enumerate(zip(links, *tokens, strict=True)):

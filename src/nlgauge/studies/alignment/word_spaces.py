@@ -2,12 +2,9 @@
 
 A map is fitted on pairs of word vectors (like XMoverScore's `mapping/`). A word's vector is the average of its pieces
 without special tokens; pairs of texts that are empty or longer than 175 tokens on a side are dropped. A link gives
-one row per side. Links come from a word aligner's file, with words split at white space, or from mutual nearest
-neighbours among the contextual vectors, with the tokenizer's words (so that Chinese is not a single word). FastAlign,
-SimAlign and similar tools write one line per pair of texts, with links `i-j` separated by spaces: word i of the
-source (from 0) is linked to word j of the target.
-
-    0-0 1-2 2-1
+one row per side. Links come from the word aligner (`word_aligner.py`) or are mutual nearest neighbours among the
+contextual vectors, with the tokenizer's words (so that Chinese is not a single word); or they come from a file, with
+words split at white space.
 
 Two spaces are compared by
 
@@ -22,10 +19,8 @@ Two spaces are compared by
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -34,18 +29,11 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.io.storage import write_atomic
-from nlgauge.io.tables import read_lines
+from nlgauge.studies.alignment.word_aligner import Links, align_words
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import Reduction
 from nlgauge.vectors.remap import Operation, Side, principal_directions
-
-#: Pairs (source word, target word), both from 0.
-Links = tuple[tuple[int, int], ...]
-
-#: SimAlign marks a possible link as `ipj`; it counts as a link.
-_LINK = re.compile(r"(\d+)[-p](\d+)", flags=re.ASCII)
 
 #: Published limit; longer texts are dropped.
 MOST_TOKENS = 175
@@ -85,9 +73,11 @@ class AlignmentInputs:
     other: ModelLayer | None = None
     """Model and layer of the target's vectors, if they differ."""
     alignments: Sequence[Links] | None = None
-    """Links between the words of each pair; None for mutual nearest neighbours."""
+    """Links between words split at white space; None for links between the tokenizer's words."""
     alignments_name: str = "alignments"
     """Name of the links in messages."""
+    nearest: bool = False
+    """Whether links are mutual nearest neighbours, not those of the word aligner."""
     batch_tokens: int = 4096
     advance: Callable[[int], None] | None = None
     """Receives the number of finished or skipped pairs of texts."""
@@ -118,14 +108,36 @@ class AlignmentInputs:
                     raise FileFormatError(msg)
 
 
-def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
-    if list(source) != list(target):
+def _links_of_equal_texts(inputs: AlignmentInputs) -> list[Links] | None:
+    """Links of each word with itself across two models; None for other texts."""
+    if list(inputs.source) == list(inputs.target):
+        return [tuple((word, word) for word in range(len(text.split()))) for text in inputs.source]
+    if inputs.nearest:
         msg = (
-            "nearest neighbours are undefined across models or layers; provide links of words "
-            "(--alignments), or the same text on both sides"
+            "nearest neighbours are undefined across models or layers; use the links of the word aligner or of a "
+            "file (--alignments), or the same text on both sides"
         )
         raise InputError(msg)
-    return [tuple((word, word) for word in range(len(text.split()))) for text in source]
+    return None
+
+
+def linked_by_aligner(inputs: AlignmentInputs) -> dict[int, Links]:
+    """Links of the word aligner between the tokenizer's words, by the number of each usable pair of texts."""
+    keys: list[list[list[Hashable]]] = []
+    for side, texts in zip(inputs.sides, (inputs.source, inputs.target), strict=True):
+        tokens = side.encoder.tokenizer.encode(list(texts))
+        keys.append([_word_keys(*pair) if fits(pair[1]) else [] for pair in zip(texts, tokens, strict=True)])
+    return {n: links for n, links in enumerate(align_words(*keys)) if keys[0][n] and keys[1][n]}
+
+
+def _word_keys(text: str, tokens: Tokens) -> list[Hashable]:
+    """Identify equal words of the tokenizer: by their letters without case, or else by their pieces."""
+    keys: list[Hashable] = []
+    for start, size in zip(*(places.tolist() for places in tokens.word_pieces), strict=True):
+        if not tokens.is_special[start]:
+            letters = text[tokens.offsets[start][0] : tokens.offsets[start + size - 1][1]].strip().casefold()
+            keys.append(letters or tuple(tokens.ids[start : start + size].tolist()))
+    return keys
 
 
 def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
@@ -158,10 +170,9 @@ def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> ND
 
 
 def paired_words(inputs: AlignmentInputs) -> PairedWords:
-    """Compute rows for each link between words of parallel texts; without links, for mutual nearest neighbours.
+    """Compute rows for each link between words of parallel texts.
 
-    Neighbours are undefined across two models, so links are required then, unless the texts are the same: each word
-    is then linked with itself.
+    Across two models the words of equal texts are linked with themselves.
     """
     source, target, alignments = inputs.source, inputs.target, inputs.alignments
     if len(source) != len(target):
@@ -171,20 +182,33 @@ def paired_words(inputs: AlignmentInputs) -> PairedWords:
         msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
         raise InputError(msg)
     if inputs.other is not None and alignments is None:
-        alignments = _links_of_equal_texts(source, target)
+        alignments = _links_of_equal_texts(inputs)
     rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     links: list[Links] = [()] * len(source)
     used = 0
-    for n, *words in texts_as_words(inputs, by_blanks=alignments is not None):
-        links[n] = mutual_nearest(*words) if alignments is None else alignments[n]
+    for n, linked, *words in linked_texts(replace(inputs, alignments=alignments)):
+        links[n] = linked
         for side in (0, 1):
-            rows[side].append(words[side][[link[side] for link in links[n]]])
-        used += bool(links[n])
+            rows[side].append(words[side][[link[side] for link in linked]])
+        used += bool(linked)
     x, z = (
         np.concatenate([np.empty((0, side.encoder.hidden_size), dtype=np.float32), *vectors])
         for side, vectors in zip(inputs.sides, rows, strict=True)
     )
     return PairedWords(x, z, tuple(links), used, len(source) - used)
+
+
+def linked_texts(
+    inputs: AlignmentInputs,
+) -> Iterator[tuple[int, Links, NDArray[np.float32], NDArray[np.float32]]]:
+    """Iterate over usable pairs of texts: number, links, and a row per word of each side."""
+    alignments = inputs.alignments
+    aligned = linked_by_aligner(inputs) if alignments is None and not inputs.nearest else {}
+    for n, x, z in texts_as_words(inputs, by_blanks=alignments is not None):
+        if alignments is not None:
+            yield n, alignments[n], x, z
+        else:
+            yield n, mutual_nearest(x, z) if inputs.nearest else aligned[n], x, z
 
 
 def texts_as_words(
@@ -256,38 +280,6 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike) -> Links:
     cosine = x @ z.T
     forth, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
     return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i)
-
-
-def parse_links(line: str, *, where: str) -> Links:
-    """Parse the links of one line; an empty line has none.
-
-    >>> parse_links("0-0 1-2", where="line 1")
-    ((0, 0), (1, 2))
-    """
-    links = []
-    for field in line.split():
-        match = _LINK.fullmatch(field)
-        if match is None:
-            msg = f"{where}: expected links such as 0-0 1-2, got {field!r}"
-            raise FileFormatError(msg)
-        links.append((int(match[1]), int(match[2])))
-    return tuple(links)
-
-
-def read_alignments(path: Path) -> list[Links]:
-    """Read the links of each pair of texts, one line each."""
-    try:
-        lines = read_lines(path)
-    except InputError as error:
-        msg = f"cannot read word alignments {str(path)!r}: {error}"
-        raise FileFormatError(msg) from error
-    return [parse_links(line, where=f"{path.name}, line {number}") for number, line in enumerate(lines, 1)]
-
-
-def write_alignments(path: Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> None:
-    """Write one line per pair of texts, in the format of word aligners."""
-    lines = (" ".join(f"{i}-{j}" for i, j in links) for links in alignments)
-    write_atomic(path, "".join(f"{line}\n" for line in lines).encode())
 
 
 Matrix = NDArray[np.float64]

@@ -14,10 +14,12 @@ score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
 from __future__ import annotations
 
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +28,14 @@ from numpy.typing import NDArray
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.run_context import current_run
-from nlgauge.errors import DataWarning, MissingExtraError, ModelError
+from nlgauge.errors import DataWarning, MissingExtraError, ModelError, NlgaugeError
 from nlgauge.stats.numeric import orient
 from nlgauge.studies.meta.levels import Hybrids, SummedCounts, make_hybrids, model_selection
 from nlgauge.studies.meta.questions import answer
 from nlgauge.studies.meta.row_scores import RowScores, released_rows
 from nlgauge.studies.meta.score_judgements import score_judgements
 from nlgauge.studies.published.marks import ALPHA, RESAMPLES, SEED, TESTS, ScoredColumn, average_intervals, best_rows
+from nlgauge.studies.published.remapped import Remappings
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,
@@ -226,7 +229,7 @@ def _summed_counts(
 def score_rows(run: PublishedRun, judged: JudgedRows, rows: Sequence[TableRow]) -> dict[str, RowScores]:
     """Compute scores by row; rows with the same recipe share them."""
     table, langpair = judged.table, judged.part.langpair
-    recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
+    recipes: dict[_Inputs, dict[str, list[TableRow]]] = {}
     scores = {}
     for row in rows:
         released = row.released_in.get(table.name, row.released)
@@ -235,23 +238,54 @@ def score_rows(run: PublishedRun, judged: JudgedRows, rows: Sequence[TableRow]) 
         elif released:
             run.lacking.setdefault(row.name, []).append(f"{table.name} {langpair}: released scores {released!r}")
         elif row.model is None or run.model_is_here():
-            recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
-    layer = run.request.layer
-    with_model: dict[str, Any] = {"model": run.model} | ({} if layer is None else {"layer": layer})
+            inputs = _Inputs(row.model is not None, row.remapping, row.level if row.remapping else "")
+            recipes.setdefault(inputs, {}).setdefault(run.recipe(row, langpair), []).append(row)
     failed: dict[str, list[str]] = {}
-    for needs_model, rows_of_recipe in recipes.items():
-        # Metrics of vectors share the encoding; the others share nothing, and a time limit keeps those that are done.
-        groups = [list(rows_of_recipe)] if needs_model else [[recipe] for recipe in rows_of_recipe]
-        options = with_model if needs_model else {}
-        for recipe, result in chain.from_iterable(_scored(run, judged, group, options) for group in groups):
-            for row in rows_of_recipe[recipe]:
-                if isinstance(result, Exception):
-                    failed.setdefault(describe_error(result), []).append(row.name)
-                else:
-                    scores[row.name] = result.component(row.component) if row.component else result
+    with tempfile.TemporaryDirectory() as folder:
+        remappings = Remappings(run.request, table, langpair, Path(folder))
+        for inputs, rows_of_recipe in recipes.items():
+            # Metrics of vectors share the encoding; others share nothing, and a time limit keeps those that are done.
+            groups = [list(rows_of_recipe)] if inputs.model else [[recipe] for recipe in rows_of_recipe]
+            for recipe, result in chain.from_iterable(
+                _with_inputs(run, judged, group, inputs, remappings) for group in groups
+            ):
+                for row in rows_of_recipe[recipe]:
+                    if isinstance(result, Exception):
+                        failed.setdefault(describe_error(result), []).append(row.name)
+                    else:
+                        scores[row.name] = result.component(row.component) if row.component else result
     for reason, names in failed.items():
         run.missing[f"value of {', '.join(names)}, {langpair or table.name}: {reason}"] = None
     return scores
+
+
+class _Inputs(NamedTuple):
+    """What rows share when they are scored."""
+
+    model: bool
+    remapping: str
+    level: str
+
+
+def _with_inputs(
+    run: PublishedRun, judged: JudgedRows, recipes: Sequence[str], inputs: _Inputs, remappings: Remappings
+) -> Iterator[tuple[str, RowScores | Exception]]:
+    """Score recipes with the model and the re-mapping of their rows."""
+    layer = run.request.layer
+    options: dict[str, Any] = {"model": run.model} if inputs.model else {}
+    if inputs.model and layer is not None:
+        options["layer"] = layer
+    if inputs.remapping:
+        try:
+            current_run().check()
+            options["transforms"] = remappings.file(inputs.level, inputs.remapping)
+            run.notes[f"{remappings.langpair}: re-mappings are fitted to {remappings.text.description}"] = None
+        except NlgaugeError as error:
+            if run.stops(error):
+                raise
+            yield from ((recipe, error) for recipe in recipes)
+            return
+    yield from _scored(run, judged, recipes, options)
 
 
 def _scored(
@@ -314,7 +348,9 @@ class PublishedRun(Run):
 
     def computes(self, row: TableRow) -> bool:
         """Whether a row can be computed with the model and the given word vectors."""
-        return row.computed and not self._lacks_vectors(row) and (self._own_model(row) or not row.own_model_only)
+        if not row.computed or self._lacks_vectors(row) or self._lacks_lm(row):
+            return False
+        return self._own_model(row) or not row.own_model_only
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
         """Recipe of a row for the model, without the name of the model."""
@@ -324,7 +360,8 @@ class PublishedRun(Run):
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
         file = self.request.vectors
         vectors = f"{_VECTOR_OPTIONS[row.word_vectors]}={file}" if row.word_vectors and file is not None else ""
-        return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
+        lm = f"lm={self.request.lm}" if row.lm else ""
+        return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors, lm))))
 
     def reproduction(self, columns: Sequence[Column], values: Values, *, empty_columns: bool = True) -> Reproduction:
         """Build the table with these values, with or without empty columns."""
@@ -374,6 +411,8 @@ class PublishedRun(Run):
         recipe = f"released: {row.released}" if row.released else ""
         if row.recipe and self.computes(row):
             recipe = self.recipe(row)
+            if row.remapping:
+                recipe += f" with a map of 'align fit --level {row.level} --method {row.remapping}'"
         signatures = {label: value.signature for label, value in ours.items()}
         return ReproducedRow(row.name, cells, recipe, self._reason(row, cells, list(ours.values())), signatures)
 
@@ -383,11 +422,16 @@ class PublishedRun(Run):
     def _lacks_vectors(self, row: TableRow) -> bool:
         return row.word_vectors in ("needed", "model") and self.request.vectors is None
 
+    def _lacks_lm(self, row: TableRow) -> bool:
+        return row.lm and self.request.lm is None
+
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
             return row.note
         if not self.computes(row) and self._lacks_vectors(row):
             return f"published values only: {NEEDS_VECTORS}"
+        if self._lacks_lm(row):
+            return "published values only: needs a language model (--lm smollm2)"
         if not self.computes(row) and row.model is not None:
             return f"published values only: needs --model {row.model.name}"
         if not row.computed or not ours:

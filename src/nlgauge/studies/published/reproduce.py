@@ -89,6 +89,12 @@ class ReproduceOptions(OptionSet):
         InputFile(),
         help="word vectors (GloVe, word2vec, Dep2Vec) for rows of word2vec, YiSi-1, ROUGE-WE and entities",
     )
+    lm: str | None = option(
+        None,
+        Text("a language model"),
+        help="language model for rows of XMoverScore with one, such as smollm2",
+        unset="published values only",
+    )
     intervals: bool = option(
         False, Flag(), help="95 % intervals of values over segments, and of their averages over language pairs"
     )

@@ -131,6 +131,10 @@ class TableRow:
     """None: no model is needed."""
     word_vectors: Literal["", "used", "needed", "model"] = ""
     """Whether its recipe uses a file of word vectors: not at all, optionally, always, or as its model."""
+    remapping: str = ""
+    """Re-mapping of the source vectors (a method of `align fit`), fitted for each language pair."""
+    lm: bool = False
+    """Whether the recipe needs a language model, which a run names."""
     own_model_only: bool = False
     """Whether the row is computed with its own model only; of a metric with many models, one row is enough."""
     absolute: bool = False
@@ -158,6 +162,11 @@ class TableRow:
     the random corpora, `MoverScore` its list of stop words or the one in its place."""
     base: str = ""
     """Setting that `rd` compares with; the first one by default."""
+
+    @property
+    def level(self) -> str:
+        """Vectors that a re-mapping is fitted to: of words or of sentences."""
+        return "sentence" if "unit=sentence" in self.recipe else "word"
 
     @property
     def computed(self) -> bool:
