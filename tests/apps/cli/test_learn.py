@@ -29,6 +29,7 @@ def ratings(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("ratings")
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.ExtrapolationWarning")
 def test_a_learned_metric_is_written_only_with_a_gain_or_on_demand(run: Run, folder: Path) -> None:
     words = ("study", "learn", *DATA, "--members", "eed", "character", "-o", "mine.json")
     refused = run(*words)
@@ -50,7 +51,7 @@ def test_a_file_is_a_metric_in_other_commands(run: Run, folder: Path) -> None:
     save_learned(folder / "own.json", ["eed", "character"])
     compared = run("compare", "a.txt", "b.txt", "--refs", "ref.txt", "-m", "own.json", "eed")
     assert (compared.status, "learned" in compared.out) == (0, True)
-    explained = run("explain", "A cat sat.", "The cat sat.", "-m", "own.json")
+    explained = run("explain", "pair", "--hyp-text", "A cat sat.", "--ref-text", "The cat sat.", "-m", "own.json")
     assert (explained.status, "contribution" in explained.out) == (0, True)
 
 
