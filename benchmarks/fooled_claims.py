@@ -15,7 +15,6 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from benchmarks.ensemble_claims import RELEASED
 from benchmarks.factor_claims import CACHE_SIZE, DATA, add_shared_options, judged_and_released
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import load
@@ -25,6 +24,9 @@ from nlgauge.studies.factors.surrogate import Intervals, explain_factors
 from nlgauge.studies.stress.triples import released_wins, score_triples, triples_of_table
 
 __all__ = ["main"]
+
+#: The metrics of the linguistic-factor study.
+RELEASED = ("bertscore", "moverscore", "laser", "sbert", "sbert_wk", "labse", "msbert", "bleurt", "muse")
 
 _WITHOUT_MODEL = ("bleu", "chrf", "rougel")
 _WITH_MODEL = ("bertscore:", "moverscore:", "moverscore:n=2,", "xmoverscore:unit=sentence,against=refs,")

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from tests.annotated_texts import annotated, conllu
 from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B
+from tests.learned_files import rated
 
 import nlgauge
 from nlgauge import data
 from nlgauge.apps import cluster as distributed
 from nlgauge.apps.cluster.driver import Estimate
-from nlgauge.studies import compare, ensembles, meta, stress
+from nlgauge.studies import compare, learned, meta, stress
 from nlgauge.studies.explain.corpus import evaluate_errors
 from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.reproduce import reproduce
@@ -71,13 +72,6 @@ def several_runs() -> compare.RunComparison:
         compare.SystemRuns(name, np.array([1.0, 2.0, 3.0, index])) for index, name in enumerate((NAME, "base"), 4)
     ]
     return compare.compare_runs(runs, metric="chrf")
-
-
-def searched() -> ensembles.EnsembleSearch:
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=60)
-    metrics = {name: human + rng.normal(size=60) for name in (NAME, "b", "c")}
-    return ensembles.search_ensembles(metrics, human, ["de-en"] * 60, [str(index) for index in range(60)], splits=3)
 
 
 def parts(folder: Path) -> distributed.Run:
@@ -149,7 +143,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "score_triples": lambda _: stress.score_triples(
         stress.Triples(NAME, (stress.Triple("a cat sat", "a kitten sat", "sat cat a"),) * 3), ["chrf"]
     ),
-    "search_ensembles": lambda _: searched(),
+    "learn_metric": lambda folder: learned.learn_metric(rated(folder), ["eed", "character"]),
     "Sensitivity": lambda _: run_study(Study(["bertscore"], [Sweep({"multiref": ["best-f", "mean"]})]), judged()),
     "Reproduction": lambda folder: reproduce(find_paper_table("moverscore-table3"), at=str(folder), model="none"),
     "evaluate_errors": lambda _: evaluate_errors([[0, 1]], [[0.1, 0.9]]),

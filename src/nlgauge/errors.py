@@ -24,6 +24,7 @@
     ├── ZeroWeightWarning                   a text had no weight left; uniform weights were used
     ├── ConvergenceWarning                  an iteration did not converge
     ├── UnknownWordWarning                  texts contain tokens or words unknown to the model
+    ├── ExtrapolationWarning                a learned metric got scores outside the range of its training data
     ├── NoNounWarning                       texts without a noun were scored 0 by a metric of nouns
     ├── NoFocusWarning                      texts share no focus with any of their references
     ├── LanguageWarning                     a language or script that the model does not support
@@ -137,6 +138,10 @@ class ZeroWeightWarning(NlgaugeWarning):
 
 class ConvergenceWarning(NlgaugeWarning):
     """An iterative solver did not converge, so a score is approximate."""
+
+
+class ExtrapolationWarning(NlgaugeWarning):
+    """A score of a member of a learned metric is outside the range of its training data."""
 
 
 class UnknownWordWarning(NlgaugeWarning):

@@ -72,8 +72,6 @@ def test_options_that_do_not_fit_are_folded_into_the_hash() -> None:
         ("moverscore", "moverscore|minilm-L2-6|nlgauge:0.2"),
         ("moverscore:profile=v2", "moverscore|minilm-L6|profile:v2|nlgauge:0.2"),
         ("moverscore:profile=v2,n=2", "moverscore|minilm-L6|profile:v2|n:2|nlgauge:0.2"),
-        ("ensemble:bertscore+chrf", "ensemble|bertscore+chrf|minilm|nlgauge:0.2"),
-        ("ensemble:bertscore+moverscore(idf=none)", "ensemble|bertscore+moverscore|minilm|2.idf:none|nlgauge:0.2"),
     ],
 )
 def test_short_form_of_a_score(metric: str, expected: str) -> None:
@@ -110,9 +108,7 @@ _fields = st.dictionaries(
 )
 
 
-@given(
-    metric=st.one_of(_names, st.sampled_from(["bertscore", "ensemble"])), recipe=_fields, digits=st.integers(8, 64)
-)
+@given(metric=st.one_of(_names, st.sampled_from(["bertscore", "learned"])), recipe=_fields, digits=st.integers(8, 64))
 def test_short_form_of_any_signature_fits(metric: str, recipe: dict[str, str], digits: int) -> None:
     signature = Signature(metric, recipe)
     line = shorten(signature, digits=digits)

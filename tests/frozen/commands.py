@@ -19,7 +19,7 @@ _THREE = "a.txt b.txt c.txt --refs ref.txt"
 _META = "--data custom --at judged.tsv --set system=system segment=segment document=document source=source"
 
 METRICS = (
-    "baryscore", "bertscore", "bleu", "chrf", "discoscore", "ds-focus", "ds-sent", "ensemble", "entity-graph",
+    "baryscore", "bertscore", "bleu", "chrf", "discoscore", "ds-focus", "ds-sent", "entity-graph", "learned",
     "focus-frequency", "lc", "lexical-chain", "lexical-graph", "moverscore", "rc", "rouge1", "rouge2", "rougel",
     "sentsim", "smd", "xmoverscore",
 )  # fmt: skip
@@ -199,9 +199,10 @@ REPORTS: dict[str, list[str]] = {
         f"nlgauge study sensitivity {_TWO} --preset punctuation --metric moverscore",
         f"nlgauge study sensitivity --preset idf {_META} --metric bertscore",
     ],
-    "ensemble": [
-        f"nlgauge score {_THREE} --metric ensemble:bertscore+chrf --segments",
-        *in_formats(f"study ensemble {_META} --metric bertscore chrf bleu --splits 5"),
+    "learned": [
+        f"nlgauge score {_THREE} --metric learned --segments",
+        *in_formats(f"study learn {_META} --members bertscore chrf bleu --unproven -o mine.json"),
+        f"nlgauge score {_THREE} --metric mine.json",
     ],
     "tables": [
         "nlgauge build idf corpus.txt -o corpus.idf",
@@ -219,12 +220,6 @@ REPORTS: dict[str, list[str]] = {
         "NLGAUGE_CONFIG=mine.toml nlgauge score a.txt --refs ref.txt --metric rouge1",
         "NLGAUGE_CONFIG=study.toml nlgauge score a.txt --refs ref.txt",
         "nlgauge score a.txt --refs ref.txt --metric bertscore:layer=2 --layer 4",
-    ],
-    "norms": [
-        "nlgauge score a.txt b.txt c.txt --refs ref.txt --metric bertscore chrf -o scores.json",
-        "nlgauge build norms --scores scores.json -o norms.json",
-        "cat norms.json",
-        "nlgauge score a.txt --refs ref.txt --metric ensemble:bertscore+chrf,norms=norms.json",
     ],
     "bounds": [
         "nlgauge build bounds a.txt b.txt --source source.de -o bounds.json",

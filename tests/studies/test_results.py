@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.annotated_texts import annotated, conllu
+from tests.learned_files import rated
 
 import nlgauge
 from nlgauge.core.result import FORMATS, Result
 from nlgauge.core.signature import Signature
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.studies.ensembles import search_ensembles
+from nlgauge.studies.learned import learn_metric
 from nlgauge.studies.meta.between import MetricRelations, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
 from nlgauge.studies.meta.raters import rater_agreement
@@ -65,11 +66,8 @@ def documents(folder: Path) -> Result:
     )
 
 
-def searched(_: Path) -> Result:
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=60)
-    metrics = {name: human + rng.normal(size=60) for name in "abc"}
-    return search_ensembles(metrics, human, ["de-en"] * 60, [str(index) for index in range(60)], splits=3)
+def learned(folder: Path) -> Result:
+    return learn_metric(rated(folder), ["eed", "character"])
 
 
 RESULTS: dict[str, Callable[[Path], Result]] = {
@@ -79,7 +77,7 @@ RESULTS: dict[str, Callable[[Path], Result]] = {
         Triples("a|b", (Triple("a cat sat", "a kitten sat", "sat cat a"),) * 3), ["chrf"]
     ),
     "discourse": documents,
-    "ensembles": searched,
+    "learned": learned,
     "agreements": agreements,
     "agreement": lambda folder: agreements(folder).agreements[0],
     "relations": relations,

@@ -26,6 +26,7 @@ class _Metric(TypedDict, total=False):
     distance: Literal["norm", "squared", "profile"]
     distance_as: Literal["one-minus", "negative"]
     exponents: str
+    fit: str | PathLike[str]
     focus: Literal["nn", "entity"]
     gamma: float
     gap: int
@@ -41,14 +42,12 @@ class _Metric(TypedDict, total=False):
     max_tokens: int | str | None
     measure: Literal["precision", "recall", "f", "f1"]
     measures: str
-    members: str | PathLike[str]
     mentions: Literal["lemma", "surface", "profile"]
     min_mentions: int
     model: str | PathLike[str]
     multiref: Literal["mean", "best", "best-f", "best-each", "pool"]
     n: int | str
     normalized: Literal["yes", "no"] | bool
-    norms: str | PathLike[str]
     order: int
     prefix_space: Literal["auto", "yes", "no"] | bool
     profile: Literal["corrected", "released", "paper", "v1", "v2", "web", "2020", "head"]

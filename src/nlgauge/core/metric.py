@@ -164,7 +164,7 @@ class Metric(ABC, metaclass=_RecipeType):
             opt = getattr(entry, "metadata", {}).get("option")
             if opt is None:
                 continue
-            own[name] = f"{name}: {opt.help}\n    {opt.kind.values}"
+            own[name] = _option_line(name, opt)
             if name in _RESERVED or (opt.signed and name in (*RUNNER_FIELDS, PACKAGE)):
                 msg = f"{cls.__name__} cannot have an option {name!r}: the name is reserved; choose another one"
                 raise RecipeError(msg)
@@ -173,7 +173,7 @@ class Metric(ABC, metaclass=_RecipeType):
         declare_fields(signed)
         inherited: dict[str, str] = {}
         for base in reversed(cls.__mro__[1:]):
-            inherited |= vars(base).get("_option_lines", {})
+            inherited |= vars(base).get("_option_lines") or _option_lines(base)
         cls._option_lines = inherited | own
         lines = [line for line in (own | inherited | own).values() if line]
         if lines and vars(cls).get("__doc__"):
@@ -360,6 +360,16 @@ class Metric(ABC, metaclass=_RecipeType):
             {"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=needs_no_reference([self])
         )
         return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+def _option_line(name: str, opt: Option) -> str:
+    return f"{name}: {opt.help}\n    {opt.kind.values}"
+
+
+def _option_lines(base: type) -> dict[str, str]:
+    """Lines on the options of a class that is not a metric, but has options that metrics share."""
+    fields_of_base = vars(base).get("__dataclass_fields__", {})
+    return {name: _option_line(name, opt) for name, opt in options_of(fields_of_base.values()).items()}
 
 
 def _order_options(cls: type[Metric]) -> dict[str, Option]:

@@ -446,6 +446,7 @@ def matrix(
     notes = compare_pairs(prepared, fill_arrays)
     mains = [own[prepared.metrics[number].metric.main] for number, own in enumerate(arrays)]
     components = prepared.recipes[0].join_values(mains) or arrays[0]
+    notes = prepared.recipes[0].count_pairs(notes, mains)
     recipe = prepared.recipes[0].metric
     return ScoreMatrix(
         metric=recipe.name,

@@ -84,7 +84,13 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
         for note in metric.notes if warn else ():
             segments = (segment for score in scores[number] for segment in score.notes.get(note.name, ()))
             warn_about_note(note, segments, metric.describe_note(note), names)
-    return join_scores(prepared.recipes, scores)
+    joined = join_scores(prepared.recipes, scores)
+    for recipe in prepared.recipes if warn else ():
+        for note in recipe.metric.notes if len(recipe.metric.base_metrics) > 1 else ():
+            mine = (score for score in joined if score.origin is not None and score.origin.metric is recipe.metric)
+            segments = (segment for score in mine for segment in score.notes.get(note.name, ()))
+            warn_about_note(note, segments, recipe.metric.describe_note(note), names)
+    return joined
 
 
 def _order_segments(number: int, prepared: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:

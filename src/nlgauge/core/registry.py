@@ -1,4 +1,6 @@
-"""Metrics by name, and recipes from text: `bertscore:layer=4,idf=refs`, or a signature.
+"""Metrics by name, and recipes from text: `bertscore:layer=4,idf=refs`, a signature, or `mine.json`.
+
+A file that ends in .json is a learned metric: `mine.json` is short for `learned:fit=mine.json`.
 
 Metrics are discovered, not listed: those of nlgauge in the modules of `metrics/`, those of other packages by their
 entry points in the group `nlgauge.metrics`.
@@ -16,13 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
-from nlgauge.core.composite import (
-    CompositeMetric,
-    format_options,
-    member_recipe,
-    member_text,
-    split_outside,
-)
+from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.resources import Resource
 from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature, is_bert_score_hash, member_key
@@ -32,6 +28,9 @@ from nlgauge.io.store.catalog import CARDS
 
 #: Group of entry points under which a package offers metrics: `name = "module:Class"`.
 GROUP = "nlgauge.metrics"
+
+#: The metric of a recipe that is a file, the option for the file, and the end of its name.
+_FILE_METRIC, _FILE_OPTION, _FILE_SUFFIX = "learned", "fit", ".json"
 
 
 def built_in_metrics() -> dict[str, type[Metric]]:
@@ -120,7 +119,16 @@ METRICS = _Metrics()
 
 def metric_name(text: str) -> str:
     """The metric name at the start of `name`, `name:option=value` or a signature."""
-    return text.partition("|")[0].partition(":")[0]
+    return _FILE_METRIC if is_metric_file(text) else text.partition("|")[0].partition(":")[0]
+
+
+def is_metric_file(text: str) -> bool:
+    """Whether a recipe is the file of a learned metric.
+
+    >>> is_metric_file("models/mine.json"), is_metric_file("learned:fit=mine.json")
+    (True, False)
+    """
+    return text.endswith(_FILE_SUFFIX) and text.partition("|")[0].partition(":")[0].lower() not in METRICS
 
 
 def metric_title(name: str, signature: str = "") -> str:
@@ -172,17 +180,16 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
 
     >>> split_recipe("bertscore:layer=4,idf=refs")
     ('bertscore', {'layer': '4', 'idf': 'refs'})
-    >>> split_recipe("ensemble:bertscore(layer=4)+chrf")
-    ('ensemble', {'members': 'bertscore(layer=4)+chrf'})
+    >>> split_recipe("learned:mt-en-mpnet")
+    ('learned', {'fit': 'mt-en-mpnet'})
     """
+    if is_metric_file(text):
+        return _FILE_METRIC, {_FILE_OPTION: text}
     name, _, tail = text.partition(":")
     options: dict[str, str] = {}
-    if tail.count("(") != tail.count(")") and _leading_option(name):
-        msg = f"unbalanced parentheses in {text!r}; write members such as bertscore(layer=5)+chrf"
-        raise RecipeError(msg)
-    for part in split_outside(tail, ",") if tail else []:
+    for part in tail.split(",") if tail else []:
         key, equals, value = part.partition("=")
-        if not options and len(split_outside(part, "=")) == 1 and (leading := _leading_option(name)):
+        if not options and not equals and (leading := _leading_option(name)):
             key, equals, value = leading, "=", part
         if not equals or not key:
             last = next(reversed(options), None)
@@ -202,30 +209,35 @@ def _leading_option(name: str) -> str:
     return "" if metric is None else METRICS[metric].leading_option
 
 
+def join_recipe(metric: Metric) -> str:
+    """The text of a recipe: its name, and the options that were set; the inverse of `parse_metric`.
+
+    >>> join_recipe(parse_metric("bertscore:layer=4", idf="refs"))
+    'bertscore:idf=refs,layer=4'
+    """
+    options = {name: metric.options()[name].kind.show(getattr(metric, name)) for name in metric.given}
+    return _write_recipe(metric.name, options)
+
+
+def _write_recipe(name: str, options: Mapping[str, str]) -> str:
+    for key, value in options.items():
+        if "," in value:
+            msg = f"the value of {key} cannot contain a comma here, got {value!r}"
+            raise RecipeError(msg)
+    return f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}" if options else name
+
+
 def with_options(text: str, shared: Mapping[str, str]) -> str:
     """Add shared options to `name:option=value`: those that the metric has and the text does not set.
 
     >>> with_options("bertscore:idf=refs", {"layer": "5", "idf": "none", "chars": "3"})
     'bertscore:idf=refs,layer=5'
-
-    Members of an ensemble get the options that they have:
-
-    >>> with_options("ensemble:bertscore+chrf", {"layer": "5"})
-    'ensemble:members=bertscore(layer=5)+chrf'
     """
-    name, _ = split_recipe(text)
+    name, own = split_recipe(text)
     metric = metric_class(name)
-    options = metric.known_options(split_recipe(text)[1])
+    options = metric.known_options(own)
     options |= {key: value for key, value in shared.items() if key in metric.options() and key not in options}
-    if issubclass(metric, CompositeMetric):
-        members = split_outside(options.get("members", metric.options()["members"].default), "+")
-        rest = {key: value for key, value in shared.items() if key not in metric.options()}
-        options["members"] = "+".join(member_text(with_options(member_recipe(member), rest)) for member in members)
-    for key, value in options.items():
-        if key != "members" and "," in value:
-            msg = f"the value of {key} cannot contain a comma here, got {value!r}"
-            raise RecipeError(msg)
-    return f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}" if options else name
+    return _write_recipe(name, options)
 
 
 def parse_metric(text: str, **shared: Any) -> Metric:
@@ -236,10 +248,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")  # doctest: +ELLIPSIS
     BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none', ...)
     """
-    metric = metric_class(text.partition(":")[0])
-    if issubclass(metric, CompositeMetric) and shared:
-        _refuse_blank(shared)
-        return parse_metric(with_options(text, format_options(shared)))
+    metric = metric_class(metric_name(text))
     _, options = split_recipe(text)
     _refuse_blank(shared | options)
     applicable = {key: value for key, value in shared.items() if key in metric.options()}
@@ -258,10 +267,6 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     parsed = upgrade_signature(Signature.parse(signature) if isinstance(signature, str) else signature)
     metric, recipe = check_signature_fields(parsed), parsed.recipe
     options = metric.options_from_signature(recipe)
-    if issubclass(metric, CompositeMetric):
-        members = [_member_from_signature(member, replace) for member in parsed.members]
-        options["members"] = metric.options()["members"].check(members)
-        replace = {key: value for key, value in replace.items() if key in metric.options()}
     if issubclass(metric, VectorMetric):
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
@@ -274,11 +279,6 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
             msg = f"the signature has only the digest of its {key} file ({recipe[key]}); set {key}=PATH as well"
             raise SignatureError(msg)
     return metric.from_options(options | replace)
-
-
-def _member_from_signature(signature: Signature, replace: Mapping[str, Any]) -> Metric:
-    options = metric_class(signature.metric).options()
-    return recipe_from_signature(signature, **{key: value for key, value in replace.items() if key in options})
 
 
 def _refuse_blank(options: Mapping[str, Any]) -> None:

@@ -362,8 +362,7 @@ def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, s
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """Refuse an option that no metric of the call has."""
-    own = (metric.options() for recipe in recipes for metric in (recipe, *recipe.base_metrics))
-    known = dict.fromkeys(name for options in own for name in options)
+    known = dict.fromkeys(name for recipe in recipes for name in recipe.options())
     for name in shared:
         if name not in known:
             distinct = dict.fromkeys(recipe.name for recipe in recipes)

@@ -49,6 +49,7 @@ MEANINGS = {
     "config": "sha256 of the entries of config.json that affect vectors (first digits); none without a config.json",
     "maxlen": "longest input of the model in tokens; longer texts are truncated, or read in windows",
     "layers": "layers that are aggregated",
+    "members": "metrics that are combined; their fields have their number",
     "refs": "references per segment (var: the number varies); source: compared with the source; none: no references",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
@@ -79,7 +80,7 @@ def declare_fields(meanings: Mapping[str, str]) -> None:
 
 
 def member_key(number: int, key: str) -> str:
-    """The field of a member (from 1) in the signature of an ensemble.
+    """The field of a member (from 1) in the signature of a learned metric.
 
     >>> member_key(2, "layer")
     '2.layer'
@@ -134,7 +135,7 @@ class Signature:
 
     @property
     def members(self) -> list[Signature]:
-        """Recipe parts of the members of an ensemble; of any other metric the signature itself."""
+        """Recipe parts of the members of a learned metric; of any other metric the signature itself."""
         if "members" not in self.recipe:
             return [self]
         shared = {key: text for key, text in self.recipe.items() if key in RUNNER_FIELDS}

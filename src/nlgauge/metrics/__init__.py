@@ -23,8 +23,8 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.edit_rates import PER as PER
     from nlgauge.metrics.edit_rates import WER as WER
     from nlgauge.metrics.eed import EED as EED
-    from nlgauge.metrics.ensemble import Ensemble as Ensemble
     from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
+    from nlgauge.metrics.learned import Learned as Learned
     from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
     from nlgauge.metrics.meteor import METEOR as METEOR
     from nlgauge.metrics.moverscore import MoverScore as MoverScore
@@ -56,11 +56,11 @@ _FILES = {
     "DSSent": "ds_sent",
     "DiscoScore": "discoscore",
     "EED": "eed",
-    "Ensemble": "ensemble",
     "EntityGraph": "cohesion",
     "FocusFrequency": "focus_frequency",
     "JS": "distributions",
     "LC": "cohesion",
+    "Learned": "learned",
     "LexicalChain": "lexical_chain",
     "LexicalGraph": "cohesion",
     "METEOR": "meteor",

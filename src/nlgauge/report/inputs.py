@@ -152,7 +152,7 @@ def explain_for_report(
     """Explanations of some segments (see `differing_segments`) of results of `nlgauge.score_systems`.
 
     Args:
-        results: Of all metrics and systems; metrics that match no words (BLEU, chrF, ensembles) have nothing to show.
+        results: Of all metrics and systems; metrics that match no words (BLEU, learned metrics) have nothing to show.
         segments: Places of segments, from 0.
         systems: Only of these. By default all of up to four systems; of more the best one, and on each segment the
             one that lies furthest from it.

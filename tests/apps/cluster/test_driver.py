@@ -97,9 +97,9 @@ def test_one_system_has_no_name_as_in_one_call(tmp_path: Path) -> None:
     assert merged_bytes(tmp_path / "parts") == as_bytes(alone)
 
 
-def test_an_ensemble_and_its_members(tmp_path: Path) -> None:
+def test_a_learned_metric_and_its_members(tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet", 9)
-    metrics = ["ensemble:bertscore+chrf", "bertscore"]
+    metrics = ["learned", "bertscore"]
     run(tmp_path / "pairs.parquet", tmp_path / "parts", metric=metrics)
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
 

@@ -47,7 +47,7 @@ CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "matrix": ("matrix", (HYPS, REFS[:2]), HASH),
     "matrix-itself": ("matrix", (HYPS,), {"metric": "moverscore", "model": "hash"}),
     "matrix-texts": ("matrix", (HYPS, REFS), {"metric": "chrf"}),
-    "matrix-ensemble": ("matrix", (HYPS, REFS), {"metric": "ensemble:chrf+rougel"}),
+    "matrix-learned": ("matrix", (HYPS, REFS), {"metric": "learned"}),
     "rank": ("rank", (CANDIDATES,), HASH),
     "rank-refs": ("rank", (CANDIDATES, [["a cat sat .", "the cat"], "the tree", "the dog"]), HASH),
     "rank-distance": ("rank", (CANDIDATES, REFS), {"metric": "chrf"}),

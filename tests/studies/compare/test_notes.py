@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+from pathlib import Path
 
 import pytest
+from tests.learned_files import save_learned
 
 import nlgauge
 from nlgauge.report.document import html_report
@@ -52,9 +54,9 @@ def test_the_recipe_that_the_note_names_gives_the_same_output_one_score() -> Non
     assert notes_of(recipe) == [[]]
 
 
-def test_two_recipes_of_a_metric_have_a_note_each_and_members_are_named() -> None:
+def test_two_recipes_of_a_metric_have_a_note_each_and_members_are_named(tmp_path: Path) -> None:
     assert notes_of("moverscore", "moverscore:n=2", "baryscore") == [[NOTE], [NOTE], [NOTE.replace("mover", "bary")]]
-    assert notes_of("ensemble:moverscore+bertscore") == [[NOTE]]
+    assert notes_of(save_learned(tmp_path / "learned.json", ["moverscore", "bertscore"])) == [[NOTE]]
 
 
 @pytest.mark.parametrize("signature", ["", "comet|scores:0123456789ab", "not a signature: at all"])

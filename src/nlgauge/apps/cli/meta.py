@@ -1,4 +1,4 @@
-"""Metrics and human judgements: `nlgauge study meta`, `tune-layer` and `ensemble`, and `nlgauge build norms`."""
+"""Metrics and human judgements: `nlgauge study meta`, `tune-layer` and `learn`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nlgauge.apps.cli.common import (
+    METRIC,
     MODEL,
     DocumentOptions,
     check_metrics,
     metric_options,
-    output_file,
     output_flags,
     report,
     run_flags,
@@ -26,20 +26,18 @@ from nlgauge.apps.cli.common import (
     write_output,
     write_result,
 )
-from nlgauge.apps.cli.compare import ScoreFiles, score_columns, score_file_flags
+from nlgauge.apps.cli.compare import score_columns, score_file_flags
 from nlgauge.apps.cli.datasets import data_flags, data_folder, load_data, with_documents
 from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options, refuse_flags
 from nlgauge.core.kinds import Choice, Flag, Many, OutputFile, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.score_table import load_scores
 from nlgauge.data.cards import find_data_card, locate
 from nlgauge.data.judgements import JudgementTable, RankedPairs, document_table
 from nlgauge.data.loaders.wmt import load_wmt_rankings
 from nlgauge.errors import FileFormatError, InputError, RecipeError, did_you_mean
 from nlgauge.io.storage import short_digest
-from nlgauge.io.textfiles import file_label
-from nlgauge.studies.ensembles import EnsembleSearch, SearchOptions, fit_norms, norms_of_scores, search_ensembles
+from nlgauge.studies.learned import LearnOptions, learn_metric
 from nlgauge.studies.meta.between import HUMAN, BetweenOptions, relate_metrics
 from nlgauge.studies.meta.evaluation import Agreements, evaluate
 from nlgauge.studies.meta.levels import AGGREGATES
@@ -199,36 +197,28 @@ def _ranked(args: argparse.Namespace, card: DataCard, table: JudgementTable) -> 
     return ranked_rows(table, pairs), pairs
 
 
-def _norms(args: argparse.Namespace) -> int:
-    if bool(args.data) == bool(args.scores):
-        msg = "nlgauge build norms needs a data set with metrics (--data NAME --metric ...), or --scores FILE"
-        raise RecipeError(msg)
-    if args.scores:
-        if args.metric:
-            msg = "--metric is not used with --scores, whose files name their metrics; leave it out"
-            raise RecipeError(msg)
-        scores = [score for file in args.scores for score in load_scores(Path(file))]
-        norms = norms_of_scores(scores, data=", ".join(map(file_label, args.scores)))
-    else:
-        if not args.metric:
-            msg = "nlgauge build norms --data needs metrics, such as --metric bertscore moverscore"
-            raise RecipeError(msg)
-        check_metrics(args)
-        run = RunOptions.of(run_options(args))
-        norms = fit_norms(load_data(args), args.metric, run=run, **metric_options(args))
-    write_output(args.output, norms.text())
-    what = f"norms of {len(norms.members)} metrics ({norms.data})"
-    return report(args, f"{args.output}: {what}, {short_digest(norms.digest)}")
+@dataclass(frozen=True, kw_only=True)
+class MemberOptions(OptionSet):
+    """The metrics to combine, and what to do with a combination that does not pay."""
+
+    members: tuple[str, ...] = option(
+        (), Many(METRIC, least=2), help="metrics to combine", required=True, metavar="METRIC"
+    )
+    unproven: bool = option(False, Flag(), help="write the file even if the gain over the best member is not proven")
 
 
-def _search(args: argparse.Namespace) -> EnsembleSearch:
-    if args.metric:
-        check_metrics(args)
-    table = load_data(args)
-    scored = _score(args, table, args.released, undefined="raise")
-    gold = table.gold(args.criterion)
-    options = given_options(args, SearchOptions)
-    return search_ensembles(scored.oriented, gold, table.langpair, table.segment, data=table.name, **options)
+def _learn(args: argparse.Namespace) -> int:
+    check_metrics(args, args.members)
+    study = learn_metric(
+        load_data(args), args.members, run=RunOptions.of(run_options(args)), **given_options(args, LearnOptions)
+    )
+    if args.output != "-":
+        write_output("-", study.render(args.format, decimals=args.decimals))
+    if not args.unproven:
+        study.check()
+    write_output(args.output, study.weights.text())
+    size = f"learned metric of {len(study.weights.members)} members, {short_digest(study.digest)}"
+    return report(args, f"{args.output}: {size}; use it with -m {args.output}")
 
 
 #: Options of `--between`; the others are those of agreement.
@@ -270,35 +260,21 @@ COMMANDS = {
         description="Score a data set with BERTScore (F1, without idf) at every layer of a model. The best layer has "
         "the highest average correlation with human judgements.",
     ),
-    "study ensemble": Command(
-        run=_search,
+    "study learn": Command(
+        run=_learn,
         flags=(
-            data_flags(),
-            *scoring_flags("none", project=False),
-            score_file_flags(),
-            Flags(MetaOptions, only=["released", "criterion"], change={"released": {"hidden": False}}),
-            Flags(SearchOptions),
-            output_flags(3),
+            data_flags(limit=True),
+            Flags(MemberOptions, "metrics"),
+            Flags(LearnOptions, "learning"),
+            *run_flags(texts=True),
+            output_flags(3, formats=("text", "json", "tsv", "csv", "markdown")),
         ),
-        description="Combine all pairs of metrics; select on one half of the segments, test on the other.",
-        examples="  nlgauge study ensemble --data wmt17-testset -m bertscore moverscore chrf smd\n",
-    ),
-    "build norms": Command(
-        run=_norms,
-        flags=(
-            data_flags(required=False),
-            Flags(
-                ScoreFiles, only=["scores"], change={"scores": {"help": "saved runs (nlgauge score -o FILE.json)"}}
-            ),
-            *scoring_flags("none", project=False),
-            output_file("norms (.json), or - for stdout"),
-        ),
-        description="Compute means and standard deviations of scores over a data set or saved runs, for ensembles.",
+        description="Learn a combination of metrics from human ratings, measure its gain over the best of them on "
+        "ratings that were left out, and write it to a file for -m. Without a proven gain nothing is written.",
         examples="""\
-  nlgauge build norms --data wmt17-testset -m bertscore moverscore -o norms.json
-  nlgauge score a.txt --refs r.txt -m bertscore chrf -o a.json
-  nlgauge build norms --scores a.json -o norms.json
-  nlgauge score a.txt --refs r.txt -m ensemble:bertscore+chrf,norms=norms.json
+  nlgauge study learn --data wmt15 --members bertscore moverscore:idf=none eed -o mine.json
+  nlgauge study learn --data custom --at ratings.tsv --set human=adequacy --members bertscore chrf -o mine.json
+  nlgauge score a.txt --refs r.txt -m mine.json
 """,
     ),
 }

@@ -160,8 +160,6 @@ def _computes_scores(args: argparse.Namespace) -> bool:
         from nlgauge.data.cards import find_data_card  # which the command imports anyway, and others need not
 
         return not args.scores and find_data_card(args.data).texts
-    if args.command in {"study ensemble", "build norms"}:
-        return False
     # These options read scores, words or a study from files, or released scores.
     return not any(getattr(args, name, None) for name in ("table", "gold", "scores", "study", "released"))
 

@@ -68,12 +68,12 @@ class Policy:
         """Refuse a recipe with a file, or with a model that is not offered."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
-        for member in recipe.base_metrics:
-            if member is not recipe:
-                self.check(member)
         for name, opt in recipe.options().items():
             if name not in recipe.unused:
                 self._check_option(opt, opt.kind, getattr(recipe, name), recipe.name)
+        for member in recipe.base_metrics:  # after the options, because a file may name the members
+            if member is not recipe:
+                self.check(member)
 
     def check_model(self, name: str) -> None:
         """Refuse a model that is not offered or not installed."""
@@ -108,6 +108,9 @@ class Policy:
                 self._check_option(opt, opt.kind, getattr(recipe, name), recipe.name)
                 if isinstance(opt.kind, AnnotatorName) and find_spec("spacy") is None:
                     return missing_package_message("spacy", "spacy")
+            for member in recipe.base_metrics:
+                if member is not recipe:
+                    self.check(member)
             if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
                 recipe.versions()  # raises if its package is missing
         except NlgaugeError as error:

@@ -1,31 +1,24 @@
-"""Files for scaling scores: bounds of SentSim's parts, and norms of an ensemble's members.
+"""Files for scaling scores: bounds of SentSim's parts.
 
-*Bounds.* The published SentSim scales each part to 0 ... 1 by the lowest and highest value among all pairs of the
+The published SentSim scales each part to 0 ... 1 by the lowest and highest value among all pairs of the
 run. So a pair's score depends on the other pairs, and a single pair has no score. Frozen bounds (`nlgauge build
 bounds`) solve both problems. A value outside of them is scaled to below 0 or above 1; nothing is clipped.
-
-*Norms.* Means and deviations of metrics, each with its recipe. A table of them is shipped.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.score import Score
-from nlgauge.core.signature import RUNNER_FIELDS, VERSION_FIELDS, Signature
-from nlgauge.core.tokens import COUNTED
 from nlgauge.encoders.base import DEFAULT_PRECISION, signed_precision
 from nlgauge.errors import InputError
 from nlgauge.io.storage import ContentError, FrozenTable, number, short_digest, text_digest, whole_number
@@ -186,161 +179,3 @@ class BoundsChoice(Resource):
             return Loaded("corpus", None)
         bounds = Bounds.load(Path(value))
         return Loaded(f"file[{short_digest(bounds.digest)}]", bounds)
-
-
-#: Name of the shipped table in a recipe and in a signature.
-SHIPPED = "shipped"
-
-_SHIPPED_FILE = "ensemble_norms.json"
-
-#: Signature fields that do not affect a member's values, or depend on the texts only.
-_LEFT_OUT = frozenset(VERSION_FIELDS) | {"refs", "model", "maxlen", "unknown"}
-
-_COUNTED_IDF = re.compile(rf"({'|'.join(COUNTED)})\[[0-9a-f]+\]")
-
-
-class MemberNorms(NamedTuple):
-    """One member: its recipe, and mean and deviation of its scores."""
-
-    metric: str
-    recipe: Mapping[str, str]
-    """The signature fields that its values depend on."""
-    mean: float
-    deviation: float
-    """Population standard deviation."""
-    rows: int
-
-
-def recipe_of_member(signature: Signature) -> dict[str, str]:
-    """The recipe of a member, without versions and without the digest of the texts that idf was counted on."""
-    fields = with_precision(signature.recipe)
-    recipe = {key: text for key, text in fields.items() if key not in _LEFT_OUT}
-    if fields.get("refs") == "source":
-        recipe["against"] = "source"
-    if "idf" in recipe and (counted := _COUNTED_IDF.fullmatch(recipe["idf"])):
-        recipe["idf"] = counted[1]
-    return recipe
-
-
-@dataclass(frozen=True)
-class Norms(FrozenTable):
-    """Means and deviations of metrics, each with its recipe."""
-
-    FORMAT: ClassVar[str] = "nlgauge-ensemble-norms/1"
-    KIND: ClassVar[str] = "norms file"
-    COMMAND: ClassVar[str] = "nlgauge build norms"
-    INDENT: ClassVar[int | None] = 1
-
-    members: tuple[MemberNorms, ...]
-    data: str
-    """Name of the scored data."""
-
-    @classmethod
-    def of(cls, scores: Iterable[tuple[Signature, NDArray[np.float64]]], *, data: str) -> Norms:
-        """Compute norms from scores; an error if all scores of a metric are equal."""
-        members = []
-        for signature, values in scores:
-            mean, deviation = _compute_moments(signature.metric, values)
-            members.append(MemberNorms(signature.metric, recipe_of_member(signature), mean, deviation, len(values)))
-        return cls(tuple(members), data)
-
-    def find(self, signature: Signature, *, name: str) -> MemberNorms:
-        """The norms of a member, or an error that names the differences from the closest recipe."""
-        recipe = recipe_of_member(signature)
-        candidates = [member for member in self.members if member.metric == signature.metric]
-        for member in candidates:
-            if dict(member.recipe) == recipe:
-                return member
-        differences = min((_compare_recipes(member.recipe, recipe) for member in candidates), key=len, default=None)
-        if differences is None:
-            metrics = ", ".join(dict.fromkeys(member.metric for member in self.members))
-            why = f"metrics in it: {metrics or 'none'}"
-        else:
-            why = "; ".join(f"{key}: {theirs} there, {mine} here" for key, theirs, mine in differences[:3])
-        msg = (
-            f"norms {name!r} have no entry for member {signature.metric} with this recipe ({why}); "
-            "build your own with 'nlgauge build norms -o FILE' and set norms=FILE"
-        )
-        raise InputError(msg)
-
-    def only(self, members: Sequence[MemberNorms]) -> Norms:
-        """The table with these members only; its digest does not depend on other members of the full table."""
-        return Norms(tuple({id(member): member for member in members}.values()), self.data)
-
-    @cached_property
-    def digest(self) -> str:
-        """sha256 of numbers and recipes, independent of their order and of the name of the data."""
-        return text_digest("\n".join(sorted(json.dumps(member._asdict(), sort_keys=True) for member in self.members)))
-
-    def content(self) -> dict[str, Any]:
-        """The content of a file."""
-        return {"data": self.data, "members": [member._asdict() for member in self.members]}
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Norms:
-        """Norms from the content of a file; every number is checked."""
-        members = content["members"]
-        if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
-            msg = "'members' must be a list of objects"
-            raise ContentError(msg)
-        if "digest" not in content:
-            msg = "'digest' is missing"
-            raise ContentError(msg)
-        return cls(tuple(map(_read_member, members)), str(content.get("data", "")))
-
-
-def _read_member(record: Mapping[str, Any]) -> MemberNorms:
-    recipe = record["recipe"]
-    if not isinstance(recipe, dict):
-        msg = f"'recipe' must be an object, got {recipe!r}"
-        raise ContentError(msg)
-    mean, deviation = number(record["mean"], "'mean'"), number(record["deviation"], "'deviation'")
-    if not (math.isfinite(mean) and math.isfinite(deviation) and deviation > 0):
-        msg = f"the deviation of {record['metric']!r} must be a number above 0, got {deviation!r} (mean {mean!r})"
-        raise ContentError(msg)
-    fields = {key: str(text) for key, text in recipe.items()}
-    return MemberNorms(str(record["metric"]), fields, mean, deviation, whole_number(record["rows"], "'rows'"))
-
-
-def _compute_moments(metric: str, values: NDArray[np.float64]) -> tuple[float, float]:
-    if len(values) < 2:
-        msg = f"norms need at least 2 scores per metric, got {len(values)} of {metric}"
-        raise InputError(msg)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        msg = f"norms need finite scores, but score {row} of {metric} is {values[row]}"
-        raise InputError(msg)
-    mean, deviation = float(values.mean()), float(values.std())
-    # Rounding leaves a deviation of about 1e-16 if all scores are equal.
-    if deviation <= 1e-12 * max(1.0, abs(mean)):
-        msg = f"all {len(values)} scores of {metric} are {mean:g}, so it cannot be standardised; leave it out"
-        raise InputError(msg)
-    return mean, deviation
-
-
-def _compare_recipes(theirs: Mapping[str, str], mine: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    order = [key for key in RUNNER_FIELDS if key in theirs or key in mine]
-    keys = dict.fromkeys([*order, *theirs, *mine])
-    return [(key, theirs.get(key, "none"), mine.get(key, "none")) for key in keys if theirs.get(key) != mine.get(key)]
-
-
-@cache
-def _load_shipped() -> Norms:
-    text = (files("nlgauge.metrics.parts") / _SHIPPED_FILE).read_text(encoding="utf-8")
-    return Norms.from_content(json.loads(text))
-
-
-def load_norms(choice: str) -> Norms:
-    """The shipped table, or the table of a file."""
-    return _load_shipped() if choice == SHIPPED else Norms.load(Path(choice))
-
-
-class NormsChoice(Resource):
-    """The table of means and deviations that scores are standardised by."""
-
-    def __init__(self) -> None:
-        super().__init__(SHIPPED, file="a file made by 'nlgauge build norms'")
-
-    def load(self, value: str, context: LoadContext) -> Loaded:
-        """The whole table; the ensemble selects its members later."""
-        return Loaded(value, load_norms(value))

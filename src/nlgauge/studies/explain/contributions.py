@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.corpus import Corpus, WholeCorpus
 from nlgauge.core.metric import Metric
 from nlgauge.core.pipeline import run_metrics
@@ -335,6 +336,12 @@ def variants(prepared: Prepared, index: int, side: Side, texts: Sequence[str]) -
     return replace(corpus, references=[(text,) for text in texts])
 
 
+def explained_metric(prepared: Prepared) -> Metric:
+    """The metric of an explanation: the first recipe, with windows if it reads long texts in windows."""
+    metric = prepared.recipes[0].metric
+    return metric if isinstance(metric, CompositeMetric) else prepared.metrics[0].metric
+
+
 @dataclass(frozen=True, eq=False)
 class MaskedText:
     """Scores a segment with words of one text left out."""
@@ -352,12 +359,12 @@ class MaskedText:
     @cached_property
     def component(self) -> str:
         """The component to explain."""
-        return self.options.component_of(self.prepared.metrics[0].metric)
+        return self.options.component_of(explained_metric(self.prepared))
 
     def score(self, kept: NDArray[np.bool_]) -> Vector:
         """Score the text for each row of kept words; the complete text is scored unchanged, with its white space."""
         texts = [self.text if row.all() else without_words(self.text, self.words, row) for row in kept]
-        metric: Metric = self.prepared.metrics[0].metric
+        metric = explained_metric(self.prepared)
         if getattr(metric, "unknown", "") == "error":
             metric = metric.with_options(unknown="score")  # a variant may have only unknown words
         corpus = variants(self.prepared, self.index, self.options.side, texts)

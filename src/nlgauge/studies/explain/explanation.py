@@ -215,6 +215,17 @@ class Attribution(NamedTuple):
     """Standard error of each value, if it was sampled."""
 
 
+class MemberShare(NamedTuple):
+    """What a member adds to the score of a learned metric."""
+
+    member: str
+    """Its recipe."""
+    score: float
+    """Its main component for this pair."""
+    contribution: float
+    """Its summand; a weight times its score, standardised."""
+
+
 class SeveralReferences(NamedTuple):
     """How several references give the score, and which reference is shown."""
 
@@ -238,7 +249,7 @@ class Explanation(Result):
     format = "nlgauge-explanation-1"
     computed = ("score", "sentence")
     unwritten = ("alignment", "views")
-    optional = ("matrix",)
+    optional = ("matrix", "members")
 
     metric: str
     against: Literal["reference", "source"]
@@ -257,6 +268,8 @@ class Explanation(Result):
     """Notes on removed tokens, fallbacks, and parts that cannot be explained."""
     references: SeveralReferences | None = None
     """None for a single reference."""
+    members: tuple[MemberShare, ...] | None = None
+    """Contributions of the members of a learned metric; with its intercept, they sum to the score."""
     matrix: NDArray[np.float64] | None = None
     """Similarity or cost of all word pairs, if requested (`matrix=True`)."""
     alignment: Alignment | Flow | None = None

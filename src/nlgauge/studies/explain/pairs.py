@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.core.compare import Comparisons, compare
+from nlgauge.core.composite import CompositeMetric
 from nlgauge.core.corpus import Corpus, References, make_corpus
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.pipeline import finish
@@ -19,10 +20,12 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import NOTES, Score, order_notes
 from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.metrics.learned import Learned
 from nlgauge.studies.explain.contributions import (
     MOST_WORDS,
     MaskedText,
     TextFilter,
+    explained_metric,
     is_whole_text,
     linear_attributions,
     other_links,
@@ -34,6 +37,7 @@ from nlgauge.studies.explain.explanation import (
     ExplainOptions,
     Explanation,
     Explanations,
+    MemberShare,
     ReferenceRule,
     SeveralReferences,
     Side,
@@ -173,9 +177,11 @@ def _explain(
         if not isinstance(segment, int) or not 0 <= segment < len(corpus):
             msg = f"segment must be an integer from 0 to {len(corpus) - 1}, got {segment!r}"
             raise InputError(msg)
-    if metric.base_metrics != (metric,):
-        names = ", ".join(member.name for member in metric.base_metrics)
-        msg = f"{metric.name} combines scores and has no word alignment; explain its members separately: {names}"
+    composite = isinstance(metric, CompositeMetric)
+    members = metric.base_metrics if composite else ()
+    if any(getattr(member, "against", "refs") != "refs" for member in members):
+        names = ", ".join(member.name for member in members)
+        msg = f"a member of {metric.name} does not compare with references; explain its members separately: {names}"
         raise RecipeError(msg)
     if getattr(metric, "against", "refs") == "nothing" and not all(corpus.references):
         msg = f"{metric.name} does not use sources; give references (refs=, --refs) instead"
@@ -188,18 +194,25 @@ def _explain(
         score = None if score is None else _take(score, segments)
     # A score has no values against each reference.
     by_reference = reference_rule(metric) != "best" and any(len(group) > 1 for group in seen.references)
-    if score is not None and (score.alignments is None or by_reference):
+    if score is not None and (score.alignments is None or by_reference or composite):
         score = None
     with warnings.catch_warnings():
         for note in NOTES.values():  # explanations contain these notes
             if note.warning is not None:
                 warnings.simplefilter("ignore", note.warning)
-        prepared = prepare([metric], seen, replace(run, alignments=True), check_signature=check)
-        comparisons = None
-        if score is None:
+        prepared = prepare(
+            [metric, *members], seen, replace(run, alignments=True), check_signature=_check_first(check)
+        )
+        comparisons, scores = None, [] if score is None else [score]
+        if not scores:
             comparisons = compare(prepared)
-            score = finish(prepared, comparisons)[0]
-    return map(_Explainer(prepared, score, chosen, comparisons).explain, indices)
+            scores = finish(prepared, comparisons)
+    return map(_Explainer(prepared, scores[0], chosen, comparisons, tuple(scores[1:])).explain, indices)
+
+
+def _check_first(check: SignatureCheck | None) -> SignatureCheck | None:
+    """Check the signature of the metric, not those of its members."""
+    return None if check is None else lambda number, signature: check(number, signature) if number == 0 else None
 
 
 def _compared_corpus(metric: Metric, corpus: Corpus, system: str) -> Corpus:
@@ -230,7 +243,7 @@ def _take(score: Score, segments: Sequence[int]) -> Score:
 
 def reference_rule(metric: Metric) -> ReferenceRule:
     """How several references give one score of a metric."""
-    if isinstance(metric, TextMetric) and not hasattr(metric, "multiref"):
+    if isinstance(metric, CompositeMetric) or (isinstance(metric, TextMetric) and not hasattr(metric, "multiref")):
         return "together"
     rule = getattr(metric, "multiref", "mean")
     return "best" if rule.startswith("best") else "mean"
@@ -245,11 +258,13 @@ class _Explainer:
     options: ExplainOptions
     comparisons: Comparisons | None
     """None if the score has alignments already, or the metric has no model."""
+    members: tuple[Score, ...] = ()
+    """Scores of the members of a learned metric."""
 
     @property
     def metric(self) -> Metric:
         """The recipe."""
-        return self.prepared.metrics[0].metric
+        return explained_metric(self.prepared)
 
     def explain(self, index: int) -> Explanation:
         """Explain a segment."""
@@ -276,9 +291,22 @@ class _Explainer:
             signature=score.signature,
             notes=tuple(notes),
             references=several,
+            members=self._shares_of_members(index),
         )
         explanation = self._with_masking(self._with_alignment(explanation, alignment), index)
         return replace(explanation, matrix=explanation.word_matrix()) if self.options.matrix else explanation
+
+    def _shares_of_members(self, index: int) -> tuple[MemberShare, ...] | None:
+        """Contributions of the members of a learned metric."""
+        if not isinstance(self.metric, Learned):
+            return None
+        values = [score.segments[score.main][index : index + 1] for score in self.members]
+        shares = self.metric.contributions(values)
+        recipes = [member.recipe for member in self.metric.table.members]
+        return tuple(
+            MemberShare(recipe, float(value[0]), float(share[0]))
+            for recipe, value, share in zip(recipes, values, shares, strict=True)
+        )
 
     def _with_alignment(self, explanation: Explanation, alignment: Alignment | Flow | None) -> Explanation:
         """Add words, links and contributions; without an alignment, only words."""
@@ -334,7 +362,8 @@ class _Explainer:
         """Add leave-one-out, LIME and Shapley values, if requested or if nothing else explains the score."""
         options, metric = self.options, self.metric
         empty = not (explanation.hypothesis.words and explanation.reference.words)
-        wanted = options.shapley if options.shapley is not None else not (explanation.attributions or empty)
+        explained = explanation.attributions or explanation.members or empty
+        wanted = options.shapley if options.shapley is not None else not explained
         notes, attributions = list(explanation.notes), list(explanation.attributions)
         if not (attributions or explanation.links or empty or _NOTHING_COUNTS in notes):
             effect = ", so there is nothing to show side by side" if options.beside else ""
@@ -353,8 +382,8 @@ class _Explainer:
             if options.lime and masked.words:
                 attribution, fit = masked.lime()
                 attributions.append(attribution)
-                explained = "undefined, all texts score the same" if math.isnan(fit) else f"{fit:.3f}"
-                notes.append(f"LIME: R2 of the linear surrogate {explained}; {options.neighbours} texts")
+                share = "undefined, all texts score the same" if math.isnan(fit) else f"{fit:.3f}"
+                notes.append(f"LIME: R2 of the linear surrogate {share}; {options.neighbours} texts")
             if wanted and options.shapley is None and len(masked.words) > MOST_WORDS:
                 notes.append(f"no Shapley values: the text has {len(masked.words)} words, more than {MOST_WORDS}")
             elif wanted:
@@ -372,7 +401,7 @@ class _Explainer:
             result = metric.score_texts([hypotheses[index]] * len(references), [[text] for text in references])
             scores = result.segments[metric.main].tolist()
         # A score that is scaled over the corpus has no value against one reference.
-        elif rule != "best" and not metric.whole_corpus and self.comparisons is not None:
+        elif rule == "mean" and not metric.whole_corpus and self.comparisons is not None:
             prepared, comparison = self.prepared.compared[0], self.comparisons.by_metric[0][system][index]
             alone = [replace(comparison, values=row[None], alignments=None) for row in comparison.values]
             finished = prepared.metric.finish({system: alone}, prepared.state)[system]

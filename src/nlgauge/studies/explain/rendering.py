@@ -18,8 +18,17 @@ from typing import Any
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels
-from nlgauge.io.table import Cell, Table, escape_control, escape_markdown
-from nlgauge.studies.explain.explanation import SIDES, Attribution, Explanation, Link, Side, Word, error_of
+from nlgauge.io.table import Cell, Table, escape_control, escape_markdown, format_signed
+from nlgauge.studies.explain.explanation import (
+    SIDES,
+    Attribution,
+    Explanation,
+    Link,
+    MemberShare,
+    Side,
+    Word,
+    error_of,
+)
 from nlgauge.vectors.cloud import ORIGIN
 
 #: Maximum number of words in a sentence, and of links in a cell of a table.
@@ -34,7 +43,7 @@ _LEAST_SHARE = 0.02
 
 def describe(explanation: Explanation) -> str:
     """Describe the score, and its strongest and weakest words."""
-    parts = [_head(explanation), _describe_references(explanation)]
+    parts = [_head(explanation), _describe_members(explanation), _describe_references(explanation)]
     if bare := _describe_bare_texts(explanation):
         parts.append(bare)  # links of special tokens do not concern the texts
     elif _is_flow(explanation.links):
@@ -51,6 +60,13 @@ def _head(explanation: Explanation) -> str:
     better = "" if explanation.higher_is_better else ", lower is better"
     name = "" if explanation.main in ("score", explanation.metric) else f" {explanation.main}"
     return f"{explanation.metric}{name} is {explanation.score:.3f}{others}{better}."
+
+
+def _describe_members(explanation: Explanation) -> str:
+    """Describe the members of a learned metric, the largest contribution first."""
+    shares = sorted(explanation.members or (), key=lambda share: -abs(share.contribution))
+    names = [f"{share.member} {format_signed(share.contribution, 3)}" for share in shares[:_MOST_NAMED]]
+    return f"The largest contributions are {_enumerate(names)}." if names else ""
 
 
 def _describe_references(explanation: Explanation) -> str:
@@ -205,13 +221,20 @@ def _render_texts(explanation: Explanation, *, colour: bool) -> str:
 
 
 def word_tables(explanation: Explanation) -> list[Table]:
-    """A table for each text with links or contributions."""
+    """A table of members, and a table for each text with links or contributions."""
     linked = explanation.links or explanation.beside
-    return [
+    tables = [_member_table(explanation.members, explanation.score)] if explanation.members else []
+    return tables + [
         _word_table(explanation, side)
         for side in SIDES
         if explanation.words(side) and (linked or any(part.side == side for part in explanation.attributions))
     ]
+
+
+def _member_table(members: Sequence[MemberShare], score: float) -> Table:
+    rest = score - sum(share.contribution for share in members)
+    note = f"the contributions and the intercept {rest:.4f} sum to the score"
+    return Table(["member", "score", "contribution"], [list(share) for share in members], notes=[note])
 
 
 def joint_table(explanation: Explanation) -> Table:

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from nlgauge.data.judgements import JudgementTable, select_known
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.studies.discourse import Discourse, discourse
-from nlgauge.studies.ensembles import ensemble_gains
 from nlgauge.studies.factors.columns import CLB, FactorOptions
 from nlgauge.studies.factors.surrogate import Intervals, Surrogate, explain_factors, fit_surrogates
+from nlgauge.studies.published.average_gains import ensemble_gains
 from nlgauge.studies.published.reproduce import Request
 from nlgauge.studies.published.runs import (
     NEEDS_VECTORS,

@@ -10,7 +10,7 @@ import pytest
 from nlgauge.data.cards import load
 from nlgauge.errors import RecipeError
 from nlgauge.stats.correlation import correlate
-from nlgauge.studies.ensembles import standardised
+from nlgauge.studies.published.average_gains import standardised
 from nlgauge.studies.published.load import find_paper_table
 from nlgauge.studies.published.released import matched_rows
 from nlgauge.studies.published.reproduce import reproduce

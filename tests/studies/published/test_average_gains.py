@@ -1,4 +1,4 @@
-"""What an ensemble gains over the better of its members."""
+"""Gain of an average of metrics over its better member."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.studies.ensembles import Gain, ensemble_gains, standardised
+from nlgauge.studies.published.average_gains import Gain, ensemble_gains, standardised
 
 
 def test_the_gain_is_relative_to_the_better_member() -> None:
