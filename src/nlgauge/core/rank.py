@@ -197,7 +197,7 @@ def rank(
     sources: Iterable[str] | None = None,
     **options: Unpack[PairKeywords],
 ) -> Ranking:
-    """Rank the candidates of each segment, best first, by score against the references (default: each other).
+    """Choose the best candidate of each segment, by score against the references (default: each other).
 
     With `refs` or `sources`, the utility of a candidate is its score (main component). Without them, it is the mean
     score with each other candidate of the segment as the reference (minimum Bayes risk). A candidate is not its own

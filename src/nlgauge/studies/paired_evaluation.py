@@ -181,25 +181,25 @@ class RankingOptions(OptionSet):
     ties: Literal["second", "drop", "half"] = option(
         "second",
         Choice("second", "drop", "half"),
-        help="winner of a tie in Bradley-Terry and Elo: the later system, none, or half of each",
+        help="who wins a tie: the second system, no one (the pair is dropped), or half a win each",
     )
     tie_tolerance: float = option(
         0.0, Float(0, 1), help="scores tie if they differ by at most this share of the larger one"
     )
     reverse: bool = option(False, Flag(), help="reverse the order of systems")
-    full: bool = option(False, Flag(), help="use all rows of a frame, not the sample of the paper")
+    full: bool = option(False, Flag(), help="use all instances, not a sample of the size in the paper")
     draws: int | None = option(None, Int(1), help="number of random samples of rows", unset="as in the paper")
     seed: int = seed_option()
     design: Literal["coded", "appendix"] = option(
         "coded",
         Choice("coded", "appendix"),
-        help="simulation as in the released code or as in appendix A.2 of the paper",
+        help="coded: simulation as in the released code; appendix: as in A.2 of the paper",
     )
 
     frames: str | None = option(
         None,
         Folder(),
-        help="folder of saved runs of WMT17 and WMT18 outputs (wmt17.de-en.json); scores are saved there",
+        help="folder of scores of the WMT17 and WMT18 outputs (wmt17.de-en.json): read if there, else written",
         signed=False,
     )
     score: tuple[str, ...] = option(

@@ -175,7 +175,7 @@ def test_commands_that_score_share_output_flags(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "most"), [("score", 41), ("compare", 62), ("study meta", 53), ("study sensitivity", 51)]
+    ("command", "most"), [("score", 45), ("compare", 66), ("study meta", 57), ("study sensitivity", 55)]
 )
 def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: str, most: int) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -155,7 +155,6 @@ def files(folder: Path) -> Path:
             ("study", "sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation"),
             "model=minilm, threads=1",
         ),
-        (("build", "norms", *DATA, "-m", "bertscore", "chrf", "-o", "n.json"), "model=minilm, threads=1"),
         (("study", "tune-layer", *DATA), "model=minilm, threads=1"),
         (("build", "idf", "a.txt", "-o", "a.idf"), "model=minilm, threads=1"),
     ],

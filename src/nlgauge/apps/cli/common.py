@@ -80,8 +80,7 @@ class MetricOptions(OptionSet):
     recipe: str | None = option(
         None,
         Choice(*NAMED_RECIPES),
-        help="instead of -m. accurate: mpnet, +.07 to +.11 Pearson for 5 times the time (int8 halves it); "
-        "bert-score: roberta-large, as in most papers",
+        help="instead of -m (accurate: Pearson +.07 to +.11 in 5 times the time)",
         unset="",
     )
     model: str | None = option(
@@ -91,7 +90,7 @@ class MetricOptions(OptionSet):
     idf: str | None = option(
         None,
         InputFile("a rule or an idf file"),
-        help="none, refs, both, FILE",
+        help="count idf on: none, refs, both (refs and outputs), FILE",
         unset="set by the metric",
         metavar="IDF",
     )

@@ -76,7 +76,7 @@ class ScoreFiles(OptionSet):
     """Options for scores of other tools, and for runs."""
 
     scores: tuple[str, ...] = option(
-        (), Many(InputFile()), help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or the .json of COMET"
+        (), Many(InputFile()), help="[METRIC=]FILE: a column per system (.tsv, .csv, .jsonl), or COMET's .json"
     )
     lower_is_better: tuple[str, ...] = option(
         (),
@@ -96,7 +96,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files with the same NAME= are runs of one system")
+    runs: bool = option(False, Flag(), help="files with the same NAME= are repeated runs of a system")
     budget: str | None = option(
         None,
         InputFile(),

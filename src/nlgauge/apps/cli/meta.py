@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement measures; acc-eq, spa and darr compare pairs",
+        help="agreement measures (acc-eq, spa and darr: of pairs of outputs)",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(

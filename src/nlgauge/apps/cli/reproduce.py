@@ -180,7 +180,7 @@ _CHANGE: dict[str, dict[str, Any]] = {
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure, for studies, bertscore-figure3, bt-figure2 to 4, disco-figure2 to 7: .png, .svg or .pdf"
+_PLOT = "figure of a study, or of an entry named after one (.png, .svg, .pdf)"
 _RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {
@@ -196,7 +196,6 @@ COMMANDS = {
             *run_flags(texts=True),
         ),
         description="Recompute a published table or figure and print both values side by side, or all tables on one "
-        "page (--all, with the format of the extension of -o: .md, .html, .json or .tsv). Exit status 1: no value "
-        "could be recomputed.",
+        "page (--all -o FILE.md, .html, .json or .tsv). Exit status 1: no value could be recomputed.",
     )
 }

@@ -24,7 +24,7 @@ class KeyOptions(OptionSet):
     """API keys."""
 
     key_file: str | None = option(
-        None, InputFile(), help="file with more API keys than $NLGAUGE_API_KEY, one per line"
+        None, InputFile(), help="file of API keys, one per line, in addition to $NLGAUGE_API_KEY"
     )
 
 

@@ -78,16 +78,14 @@ class ReproduceOptions(OptionSet):
     langpairs: tuple[str, ...] | None = option(
         None, Many(Text("a language pair")), help="only these language pairs, such as cs-en"
     )
-    data: tuple[str, ...] | None = option(
-        None, Many(Text("a data set")), help="only columns or frames of these data sets, such as wmt17"
-    )
+    data: tuple[str, ...] | None = option(None, Many(Text("a data set")), help="only these data sets, such as wmt17")
     levels: tuple[str, ...] | None = option(
         None, Many(Text("a level")), help="only columns of these levels: segment, document, topic or system"
     )
     vectors: str | None = option(
         None,
         InputFile(),
-        help="word vectors (GloVe, word2vec, Dep2Vec) for rows of word2vec, YiSi-1, ROUGE-WE and entities",
+        help="word vectors (GloVe, word2vec, Dep2Vec), which rows with W2V, YiSi-1, ROUGE-WE or entities need",
     )
     lm: str | None = option(
         None,
@@ -96,7 +94,7 @@ class ReproduceOptions(OptionSet):
         unset="published values only",
     )
     intervals: bool = option(
-        False, Flag(), help="95 % intervals of values over segments, and of their averages over language pairs"
+        False, Flag(), help="print 95 % intervals of the values and of their averages, from resampled segments"
     )
 
 
