@@ -58,7 +58,7 @@ COMPANIONS: dict[str, dict[str, Any]] = {
 }
 
 #: Options without another value that a test without models can give: they name models, or follow from one.
-UNTRIED = {"annotator", "sentence", "lm", "lm_weight"}
+UNTRIED = {"annotator", "sentence", "lm", "lm_weight", "fit"}
 
 
 def is_tried(metric: type[nlgauge.plugin.Metric], name: str) -> bool:
@@ -104,7 +104,7 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
         yield str(folder / "vectors.txt")
     else:  # models of whole texts are another folder's test; numbers joined by + are named above
-        assert isinstance(kind, LanguageModelName | SentenceModelName | NumberList | AnnotatorName), (
+        assert isinstance(kind, LanguageModelName | SentenceModelName | NumberList | AnnotatorName | WeightsChoice), (
             f"no other value for {about.name}"
         )
 

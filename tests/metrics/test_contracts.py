@@ -256,7 +256,6 @@ ANY_TEXT = [
     "xmoverscore:profile=head",
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
-    "learned",
     *ROUNDING_DECIDES,
 ]
 

@@ -28,7 +28,7 @@ The score is the intercept and the contribution of each member, which an explana
     >>> round(rest, 4) == round(nlgauge.metrics.Learned().table.intercept, 4)
     True
     >>> round(explanation.score, 3)
-    0.0
+    0.746
 
 Profiles and deviations
 -----------------------

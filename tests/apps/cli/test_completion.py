@@ -41,7 +41,7 @@ def script() -> str:
         (["score", "--batch-t"], {"--batch-tokens"}),
         (["score", "a.t"], set()),
         (["completion", ""], {"bash", "zsh"}),
-        (["build", ""], {"idf", "baseline", "bounds", "norms", "means", "int8"}),
+        (["build", ""], {"idf", "baseline", "bounds", "means", "int8"}),
         # Where a file is meant the shell completes it, also before its first letter.
         (["score", ""], set()),
         (["score", "a.txt", "--refs", ""], set()),
