@@ -20,6 +20,7 @@ from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.foci import WordVectorFile
+from nlgauge.metrics.parts.learned_weights import WeightsChoice
 from nlgauge.metrics.parts.word_matches import SynonymSource
 from nlgauge.testing import HYPOTHESES, REFERENCES
 

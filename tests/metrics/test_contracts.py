@@ -256,6 +256,7 @@ ANY_TEXT = [
     "xmoverscore:profile=head",
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
+    "learned",
     *ROUNDING_DECIDES,
 ]
 

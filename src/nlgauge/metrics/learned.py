@@ -60,6 +60,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.composite import CompositeMetric, Resolved
+from nlgauge.core.kinds import Choice
 from nlgauge.core.metric import Metric, SystemResult
 from nlgauge.core.options import option
 from nlgauge.core.score import Note, declare_note
@@ -94,6 +95,12 @@ class Learned(CompositeMetric):
     notes: ClassVar[tuple[Note, ...]] = (OUTSIDE,)
 
     fit: str = option(SHIPPED[0], WeightsChoice(), help="members and weights, learned from human ratings")
+    unknown: str = option(
+        "error",
+        Choice("error", "zero", "score"),
+        help="treatment of texts made only of tokens unknown to a model: error, score 0, or score normally",
+        optional=True,
+    )
 
     @cached_property
     def table(self) -> LearnedWeights:
@@ -105,7 +112,12 @@ class Learned(CompositeMetric):
         """The members."""
         from nlgauge.core.registry import parse_metric  # here, because it imports modules of metrics
 
-        members = tuple(parse_metric(member.recipe) for member in self.table.members)
+        members = tuple(
+            recipe.with_options(unknown=self.unknown)
+            if self.unknown != "error" and "unknown" in recipe.options()
+            else recipe
+            for recipe in (parse_metric(member.recipe) for member in self.table.members)
+        )
         for member in members:
             if isinstance(member, CompositeMetric):
                 msg = f"{member.name} cannot be a member of {self.name}; {self.fit!r} names it"
