@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import math
@@ -287,9 +288,9 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _no_address(settings: Settings, error: OSError) -> InputError:
     cause = error.strerror or error
-    return InputError(
-        f"cannot listen on {settings.host}, port {settings.port}: {cause}; choose another port (--port)"
-    )
+    of_the_host = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+    fix = "choose another address (--host)" if of_the_host else "choose another port (--port)"
+    return InputError(f"cannot listen on {settings.host}, port {settings.port}: {cause}; {fix}")
 
 
 def _make_folder(settings: Settings) -> None:
