@@ -298,7 +298,7 @@ def _per_segment(items: Iterable[Any], what: str, count: int) -> list[Any]:
     entries = as_list(items, what, "a list with an entry per segment")
     if len(entries) != count:
         nouns = ["entry" if len(entries) == 1 else "entries", "segment" if count == 1 else "segments"]
-        msg = f"{what}: {len(entries)} {nouns[0]} for {count} {nouns[1]} of candidates; pass one per segment"
+        msg = f"{what}: {len(entries)} {nouns[0]} for {count} {nouns[1]}; pass one per segment"
         raise InputError(msg)
     return entries
 

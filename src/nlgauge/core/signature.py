@@ -231,8 +231,8 @@ def _split(text: str, whole: str) -> dict[str, str]:
         key, colon, value = part.partition(":")
         if (not colon or not key) and part == whole.strip().partition("|")[2]:
             msg = (
-                f"{whole!r} is not a full signature: the hash (h:...) is missing; "
-                "a short signature looks like 'bertscore|minilm-L4|nlgauge:0.2|h:202f27e7'"
+                f"{whole!r} is not a signature: {part!r} is not of the form key:value, or the hash (h:...) is "
+                "missing; a short signature looks like 'bertscore|minilm-L4|nlgauge:0.2|h:202f27e7'"
             )
             raise SignatureError(msg)
         if not colon or not key:

@@ -196,7 +196,7 @@ def _refuse_repeated(references: Sequence[str]) -> None:
     for number, spec in enumerate(references):
         if spec != "-" and spec in references[:number]:
             msg = f"the reference file {spec!r} is given twice; leave one out"
-            raise InputError(msg)
+            raise RecipeError(msg)
 
 
 def _compared_with(

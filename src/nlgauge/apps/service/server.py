@@ -288,9 +288,11 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _no_address(settings: Settings, error: OSError) -> InputError:
     cause = error.strerror or error
-    of_the_host = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
-    fix = "choose another address (--host)" if of_the_host else "choose another port (--port)"
-    return InputError(f"cannot listen on {settings.host}, port {settings.port}: {cause}; {fix}")
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return InputError(f"cannot listen on {settings.host}: {cause}; choose another address (--host)")
+    return InputError(
+        f"cannot listen on {settings.host}, port {settings.port}: {cause}; choose another port (--port)"
+    )
 
 
 def _make_folder(settings: Settings) -> None:
