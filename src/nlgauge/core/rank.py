@@ -293,7 +293,7 @@ def _mean_of_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([math.fsum(row) / (count - 1) for row in others.tolist()])
 
 
-def _per_segment(items: Iterable[Any], what: str, count: int) -> list[Any]:
+def as_segments(items: Iterable[Any], what: str, count: int) -> list[Any]:
     """The items as a list, of as many segments as the candidates have."""
     entries = as_list(items, what, "a list with an entry per segment")
     if len(entries) != count:
@@ -323,8 +323,8 @@ def _rank_by_references(
             choice = member.idf_choice
             msg = f"idf={choice!r} cannot be counted on the sources of candidates; use idf='none' or idf=FILE"
             raise RecipeError(msg)
-    refs = None if refs is None else _per_segment(refs, "refs", len(groups))
-    sources = None if sources is None else _per_segment(sources, "sources", len(groups))
+    refs = None if refs is None else as_segments(refs, "refs", len(groups))
+    sources = None if sources is None else as_segments(sources, "sources", len(groups))
     first_candidates = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
     segment_of = [segment for segment, group in enumerate(groups) for _ in group]
     corpus = replace(
