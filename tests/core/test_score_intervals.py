@@ -15,7 +15,10 @@ def score(*values: float, system: str | None = "<a>") -> Score:
 
 
 def test_one_segment_has_no_interval() -> None:
-    with pytest.raises(InputError, match="a confidence interval needs at least 2 segments, and chrf has 1"):
+    with pytest.raises(
+        InputError,
+        match="a confidence interval needs at least 2 segments, and this score of chrf has 1; score more segments",
+    ):
         score(0.5).interval()
 
 

@@ -107,7 +107,7 @@ def test_text_with_confidence_and_citations() -> None:
         "------  ---------  ------  ----------  -----------\n"
         "a          0.5000  0.6250     -0.1642       1.4142\n"  # .625 -+ 6.313752 x .125: t of one degree of freedom
         f"{SHORT}\n"
-        "Student's t interval, 90 %, 2 segments (a bootstrap needs at least 30)\n"
+        "Student's t interval, 90 %, 2 segments (a bootstrap interval needs at least 30)\n"
         "\n"
         "% bertscore\n"
         "@inproceedings{zhang2020,\n"
@@ -209,7 +209,7 @@ def test_tsv_with_confidence_and_no_system() -> None:
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
         "bertscore\thigher\t0.5000\t0.6250\tf1 Student's t interval, 95 %, 2 segments "
-        "(a bootstrap needs at least 30)\t"
+        "(a bootstrap interval needs at least 30)\t"
         "-0.9633\t2.2133\t"
         "bertscore|layer:4||truncated:0|empty:0\n"
     )
@@ -286,7 +286,7 @@ def test_latex_with_confidence_and_no_system() -> None:
         "\\bottomrule\n"
         "\\end{tabular}\n"
         f"% signature: {bary(None).signature.short()}\n"
-        "% Student's t interval, 95 %, 2 segments (a bootstrap needs at least 30)\n"
+        "% Student's t interval, 95 %, 2 segments (a bootstrap interval needs at least 30)\n"
     )
 
 

@@ -51,6 +51,11 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
         Signature.parse(text)
 
 
+def test_only_a_text_is_parsed() -> None:
+    with pytest.raises(nlgauge.errors.SignatureError, match=r"must be a text, got 3 \(int\)"):
+        nlgauge.Signature.parse(3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "recipe",
     [

@@ -182,7 +182,7 @@ def test_a_text_table_fits_the_terminal() -> None:
     with fit_columns(40):
         lines = table.to_text().splitlines()
     assert lines[0].split() == ["system", "score", "wins"]
-    note = "not shown at this width: low, high; use a wider terminal (COLUMNS) or --format tsv"
+    note = "not shown at this width: low, high; use a wider terminal (COLUMNS) or another --format"
     assert " ".join(" ".join(lines[3:]).split()) == note
     assert all(len(line) <= 40 for line in lines)
     with fit_columns(26):

@@ -212,6 +212,8 @@ def test_refs_and_ref_streams_together_are_refused() -> None:
     [
         ({"temperature": 1}, says("'temperature'", "nlgauge show bertscore")),
         ({"metric": "blue"}, says("'blue'", "did you mean 'bleu'", "nlgauge list")),
+        ({"metric": "rouge"}, says("did you mean 'rouge1', 'rouge2'")),
+        ({"metric": "BLEURT"}, says("BLEURT is not part of nlgauge", "nlgauge compare --scores FILE")),
         ({"metric": ""}, says("''", "nlgauge list")),
         ({"metric": nlgauge.metrics.BERTScore}, says("BERTScore", "nlgauge list")),
         ({"metric": "bertscore:temperature=1"}, says("'temperature'", "nlgauge show bertscore")),

@@ -24,7 +24,7 @@ def test_few_values_have_students_interval() -> None:
     result = bootstrap_mean([1, 2, 3, 4, 5])
     assert (result.low, result.high) == pytest.approx((3 - 2.776445 * 0.5**0.5, 3 + 2.776445 * 0.5**0.5), abs=1e-6)
     assert (result.method, result.resamples, result.n) == ("t", 0, 5)
-    assert str(result) == "Student's t interval, 95 %, 5 segments (a bootstrap needs at least 30)"
+    assert str(result) == "Student's t interval, 95 %, 5 segments (a bootstrap interval needs at least 30)"
 
 
 def test_result_names_the_bootstrap_method() -> None:

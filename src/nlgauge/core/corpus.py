@@ -7,6 +7,7 @@ with the same id would be merged silently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -235,9 +236,19 @@ def as_texts(texts: Iterable[str], what: str) -> list[str]:
 
 def _check_text(item: object, what: str) -> None:
     if not isinstance(item, str):
-        msg = f"{what}: expected a string, got {item!r} ({type(item).__name__}); use '' for an empty text"
+        msg = f"{what}: expected a string, got {item!r} ({type(item).__name__}); {_fix_text(item)}"
         raise InputError(msg)
     check_encodable(item, what)
+
+
+def _fix_text(item: object) -> str:
+    """How to make a string of another value."""
+    missing = type(item).__name__ in {"NoneType", "NAType", "NaTType"}  # the last two of pandas
+    if missing or (isinstance(item, float) and math.isnan(item)):
+        return "use '' for an empty text"
+    if isinstance(item, bytes | bytearray):
+        return "decode it: text.decode()"
+    return "pass one string per segment" if isinstance(item, list | tuple) else "convert it: str(value)"
 
 
 def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
@@ -256,7 +267,7 @@ def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
             _check_text(group, f"refs[{index}]")
             texts = [group]
         elif group is None or isinstance(group, float):  # None, or the NaN of a missing value
-            msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; use '' for an empty text"
+            msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; {_fix_text(group)}"
             raise InputError(msg)
         else:
             texts = as_texts(group, f"refs[{index}]")
@@ -292,8 +303,12 @@ def _transpose_streams(streams: Iterable[Iterable[str]], count: int) -> list[tup
 
 def as_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
     """Make a list; refuse a string, a set, and a dict or data frame, whose items would be keys."""
-    if isinstance(items, str | bytes):
-        msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"
+    wrapped = "[[text, ...]]" if "a list with a list" in expected else "[text]"
+    if isinstance(items, bytes | bytearray):
+        msg = f"{what}: expected {expected}, got bytes {bytes(items[:40])!r}; decode and wrap them: {wrapped}"
+        raise InputError(msg)
+    if isinstance(items, str):
+        msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: {wrapped}"
         raise InputError(msg)
     if isinstance(items, Mapping) or hasattr(items, "columns"):
         kind = type(items).__name__

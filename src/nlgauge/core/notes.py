@@ -308,7 +308,21 @@ def _warn(category: type[Warning], segments: Iterable[int], message: str, names:
     if not numbers:
         return
     places = "index " if names.name is str else ""  # of lists, where lines of files would count from 1
-    places += ", ".join(map(names.name, numbers[:MAX_NAMED_SEGMENTS]))
+    places += _list_places([names.name(number) for number in numbers[:MAX_NAMED_SEGMENTS]])
     places += ", ..." if len(numbers) > MAX_NAMED_SEGMENTS else ""
     count = f"{len(numbers)} {names.unit}{'s' if len(numbers) > 1 else ''}"
     warnings.warn(f"{count} ({places}): {message}", category, stacklevel=user_stacklevel())
+
+
+def _list_places(places: list[str]) -> str:
+    """Names of segments; a common word comes once: lines 1, 2, 3.
+
+    >>> _list_places(["line 1", "line 2"]), _list_places(["0", "1"])
+    ('lines 1, 2', '0, 1')
+    """
+    numbers = [place.removeprefix("line ") for place in places]
+    if len(places) > 1 and all(
+        number.isdigit() and number != place for number, place in zip(numbers, places, strict=True)
+    ):
+        return f"lines {', '.join(numbers)}"
+    return ", ".join(places)

@@ -240,6 +240,13 @@ def as_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...],
 def _rank_by_each_other(
     recipe: Metric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
 ) -> Ranking:
+    for member in recipe.base_metrics:
+        if getattr(member, "against", "refs") == "source":
+            msg = (
+                f"{member.name} compares with the source texts; pass them with sources=, "
+                f"or use the metric {member.name}:against=refs and pass references with refs="
+            )
+            raise InputError(msg)
     texts = [text for group in groups for text in group]
     ends = list(accumulate(map(len, groups)))
     spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
@@ -286,6 +293,16 @@ def _mean_of_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([math.fsum(row) / (count - 1) for row in others.tolist()])
 
 
+def as_segments(items: Iterable[Any], what: str, count: int) -> list[Any]:
+    """The items as a list, of as many segments as the candidates have."""
+    entries = as_list(items, what, "a list with an entry per segment")
+    if len(entries) != count:
+        nouns = ["entry" if len(entries) == 1 else "entries", "segment" if count == 1 else "segments"]
+        msg = f"{what}: {len(entries)} {nouns[0]} for {count} {nouns[1]}; pass one per segment"
+        raise InputError(msg)
+    return entries
+
+
 def _rank_by_references(
     recipe: Metric,
     groups: tuple[tuple[str, ...], ...],
@@ -306,6 +323,8 @@ def _rank_by_references(
             choice = member.idf_choice
             msg = f"idf={choice!r} cannot be counted on the sources of candidates; use idf='none' or idf=FILE"
             raise RecipeError(msg)
+    refs = None if refs is None else as_segments(refs, "refs", len(groups))
+    sources = None if sources is None else as_segments(sources, "sources", len(groups))
     first_candidates = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
     segment_of = [segment for segment, group in enumerate(groups) for _ in group]
     corpus = replace(

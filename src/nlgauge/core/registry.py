@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -117,6 +118,10 @@ class _Metrics(Mapping[str, type[Metric]]):
 METRICS = _Metrics()
 
 
+#: Well-known metrics that only other tools compute.
+_OF_OTHER_TOOLS = frozenset(["bartscore", "bleurt", "comet", "geval", "g-eval", "mauve", "prism", "unieval"])
+
+
 def metric_name(text: str) -> str:
     """The metric name at the start of `name`, `name:option=value` or a signature."""
     return _FILE_METRIC if is_metric_file(text) else text.partition("|")[0].partition(":")[0]
@@ -165,11 +170,19 @@ def metric_class(name: str) -> type[Metric]:
         msg = f"metric must be the name of a metric, got the text {name[:40]!r}; pass texts as hyps, systems or refs"
         raise RecipeError(msg)
     msg = f"unknown metric {name!r}{did_you_mean(name, METRICS, see='nlgauge list')}"
-    names = name.split(",")
+    names, lower_name = name.split(","), name.lower()
     if len(names) > 1 and all(part in METRICS for part in names):
         msg = f"unknown metric {name!r}; separate metrics by spaces: -m {' '.join(names)}"
     elif len(names) > 1 and names[0] in METRICS and "=" in name:
         msg = f"unknown metric {name!r}; options follow a colon: {names[0]}:{','.join(names[1:])}"
+    elif name.lower() in _OF_OTHER_TOOLS:
+        msg = (
+            f"{name} is not part of nlgauge ('nlgauge list' shows all metrics); "
+            "import its scores with 'nlgauge compare --scores FILE'"
+        )
+    elif len(starting := [metric for metric in METRICS if re.fullmatch(rf"{re.escape(lower_name)}.", metric)]) > 1:
+        known = " or ".join([", ".join(map(repr, starting[:-1])), repr(starting[-1])])
+        msg = f"unknown metric {name!r}; did you mean {known}?"
     elif is_bert_score_hash(name):
         msg = f"{name!r} is a hash of the bert-score package; 'nlgauge signature show' prints its recipe"
     raise RecipeError(msg)

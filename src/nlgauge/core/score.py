@@ -131,6 +131,8 @@ def describe_count(name: str, count: int) -> str:
     """
     if name == "errors":
         return f"{count} row{'s' if count > 1 else ''} that could not be scored"
+    if name == "pairs":
+        return f"parts scaled over the range of {count} pairs"
     if name not in NOTES:
         return f"{name} {count}"
     meaning = NOTES[name].meaning.rpartition("in the run: ")[2]
@@ -291,8 +293,8 @@ class Score(ComponentsResult):
             raise InputError(msg)
         if len(self) < 2:
             msg = (
-                f"a confidence interval needs at least 2 segments, and {self.metric} has {len(self)}; "
-                "omit the interval (--confidence)"
+                f"a confidence interval needs at least 2 segments, and this score of {self.metric} has {len(self)}; "
+                "score more segments, or omit the interval"
             )
             raise InputError(msg)
         from nlgauge.stats.corpus_counts import bootstrap_corpus_score

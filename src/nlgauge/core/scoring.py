@@ -23,6 +23,7 @@ from nlgauge.core.registry import (
     upgrade_signature,
 )
 from nlgauge.core.run_options import RunOptions
+from nlgauge.core.sacrebleu_signature import refuse_sacrebleu_signature
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.short_signature import is_short
@@ -262,7 +263,8 @@ def single_metric(metric: Metrics | None, *, function: str) -> list[AnyMetric]:
     """The metric of a call that accepts only one."""
     chosen = metric_list(metric)
     if len(chosen) != 1:
-        msg = f"{function}() accepts one metric, got {len(chosen)}; use score_systems() for several"
+        fix = "use score_systems() for several" if function == "score" else f"call {function}() once per metric"
+        msg = f"{function}() accepts one metric, got {len(chosen)}; {fix}"
         raise RecipeError(msg)
     return chosen
 
@@ -325,6 +327,7 @@ def _make_recipe(metric: AnyMetric, shared: Mapping[str, Any]) -> Metric:
     if not isinstance(metric, str):
         msg = f"metric must be a name, a recipe or a signature, got {metric!r}; 'nlgauge list' shows all names"
         raise RecipeError(msg)
+    refuse_sacrebleu_signature(metric)
     if _is_signature(metric):
         return recipe_from_signature(metric, **shared)
     return parse_metric(metric, **shared)

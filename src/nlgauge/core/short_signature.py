@@ -155,7 +155,7 @@ def find_signature(text: str, files: Iterable[str | Path] = ()) -> Signature:
         msg = f"h:{digits} is too short: give at least {LEAST_DIGITS} digits"
         raise SignatureError(msg)
     matches: dict[str, str] = {}
-    for candidate in (*(line for name in names for line in _signatures_in(Path(name))), *find_recipes(digits)):
+    for candidate in (*(line for name in names for line in _signatures_of(name)), *find_recipes(digits)):
         recipe = candidate.partition("||")[0]
         if recipe_digest(recipe).startswith(digits):
             matches.setdefault(recipe, candidate)
@@ -175,12 +175,26 @@ def find_signature(text: str, files: Iterable[str | Path] = ()) -> Signature:
 
 
 def _not_found(digits: str, files: Sequence[str]) -> str:
-    where = "".join(f"not in {name!r}, and " for name in files)
+    index = f"not produced on this machine (index: {str(index_folder())!r})"
+    if files:
+        names = " or ".join(map(repr, files))
+        return (
+            f"unknown signature h:{digits}: not in {names}, and {index}; "
+            "try another result file, or ask the authors for the full signature"
+        )
     return (
-        f"unknown signature h:{digits}: {where}not produced on this machine (index: {str(index_folder())!r}); "
+        f"unknown signature h:{digits}: {index}; "
         f"find it in a result file with 'nlgauge signature show h:{digits} --run FILE.json', "
         "or ask the authors for the full signature"
     )
+
+
+def _signatures_of(file: str) -> list[str]:
+    """The texts of a result file that could be signatures; an error if it has none."""
+    if not (lines := list(_signatures_in(Path(file)))):
+        msg = f"{file!r} contains no signature; use a result file, such as FILE.json of 'nlgauge score -o FILE.json'"
+        raise InputError(msg)
+    return lines
 
 
 def _signatures_in(path: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+from nlgauge.core.sacrebleu_signature import refuse_sacrebleu_signature
 from nlgauge.encoders.base import signed_precision
 from nlgauge.errors import SignatureError
 
@@ -178,6 +179,10 @@ class Signature:
         >>> Signature.parse("bertscore|layer:4||empty:0").recipe["layer"]
         '4'
         """
+        if not isinstance(text, str):
+            msg = f"a signature must be a text, got {text!r} ({type(text).__name__}); pass str(signature)"
+            raise SignatureError(msg)
+        refuse_sacrebleu_signature(text)
         recipe_text, _, run_text = text.strip().partition("||")
         metric, _, fields = recipe_text.partition("|")
         if re.fullmatch(r"(.*\|)?h:[0-9a-f]+", recipe_text):
@@ -224,6 +229,12 @@ def _split(text: str, whole: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     for part in text.split("|") if text else []:
         key, colon, value = part.partition(":")
+        if (not colon or not key) and part == whole.strip().partition("|")[2]:
+            msg = (
+                f"{whole!r} is not a signature: {part!r} is not of the form key:value, or the hash (h:...) is "
+                "missing; a short signature looks like 'bertscore|minilm-L4|nlgauge:0.2|h:202f27e7'"
+            )
+            raise SignatureError(msg)
         if not colon or not key:
             msg = (
                 f"{whole!r} is not a signature: {part!r} is not of the form key:value. "

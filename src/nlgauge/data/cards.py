@@ -390,9 +390,10 @@ def _need_path(path: str | os.PathLike[str]) -> None:
         raise InputError(msg)
 
 
-def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
-    """Load a data set and compare files and rows with its card."""
+def check(name: str, path: str | os.PathLike[str], options: Iterable[str] = ()) -> DataCheck:
+    """Load a data set and compare files and rows with its card; `options` have the form `KEY=VALUE`."""
     card = find_data_card(name)
+    chosen = dict(card.check_options) | card.parse_options(options)
     _need_path(path)
     folder = locate(card, path) or Path(path)
     problem, notes = None, list[str]()
@@ -400,7 +401,7 @@ def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the notes contain the same text
-            table = card.read(folder, **card.check_options)
+            table = card.read(folder, **chosen)
         counts.update(table.langpair)
         notes += table.notes
     except NlgaugeError as error:

@@ -253,7 +253,7 @@ class Table:
             [shorten_name(labels[i], sizes[i]) if i in texts else labels[i] for i in shown],
             [[_shortened(row[i], sizes[i]) for i in shown] for row in self.rows],
             self.caption,
-            [*self.notes, "; ".join([*notes, "use a wider terminal (COLUMNS) or --format tsv"])],
+            [*self.notes, "; ".join([*notes, "use a wider terminal (COLUMNS) or another --format"])],
         )
 
     def _text_cells(self, width: int) -> list[list[str]]:

@@ -127,7 +127,7 @@ class Inputs:
         if self._piped_as_text or (plain and self._piped is not None):
             msg = (
                 "standard input ('-') can be read as plain text only once; put one of the inputs in a file, "
-                "or pipe a table and name its columns ('-:hyp' and '-:ref', input format 'tsv', 'csv' or 'jsonl')"
+                "or pipe a table with both columns: -:hyp --refs -:ref --input-format tsv (or csv, jsonl)"
             )
             raise InputError(msg)
         if self._piped is None:
@@ -192,6 +192,13 @@ def read_candidates(
     return CandidateTexts(list(named) if single else None, _side_by_side(groups), *others)
 
 
+def _refuse_repeated(references: Sequence[str]) -> None:
+    for number, spec in enumerate(references):
+        if spec != "-" and spec in references[:number]:
+            msg = f"the reference file {spec!r} is given twice; leave one out"
+            raise RecipeError(msg)
+
+
 def _compared_with(
     inputs: Inputs,
     systems: Sequence[tuple[str, Sequence[str]]],
@@ -200,6 +207,7 @@ def _compared_with(
     input_format: str | None,
 ) -> tuple[list[tuple[str, ...]] | None, list[str] | None]:
     """References and sources, of as many segments as the systems have."""
+    _refuse_repeated(references)
     groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in references]
     sources = None if source is None else inputs.texts(parse_source(source, input_format=input_format))
     columns = [*systems]

@@ -171,12 +171,12 @@ class Interval(NamedTuple):
         """A one-line description of the method.
 
         >>> str(bootstrap_mean([0.5, 0.7, 0.9]))
-        "Student's t interval, 95 %, 3 segments (a bootstrap needs at least 30)"
+        "Student's t interval, 95 %, 3 segments (a bootstrap interval needs at least 30)"
         """
         percent = f"{100 * self.level:.10g} %"
         what = f"{self.n} {'documents' if self.clustered else 'segments'}"
         if self.method == "t":
-            return f"Student's t interval, {percent}, {what} (a bootstrap needs at least {FEW})"
+            return f"Student's t interval, {percent}, {what} (a bootstrap interval needs at least {FEW})"
         drawn = f" of {what}" if self.clustered else ""
         return f"bootstrap: {percent} of {self.resamples} resamples{drawn}, seed {self.seed}, expanded percentiles"
 

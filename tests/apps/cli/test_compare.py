@@ -331,9 +331,7 @@ def test_scores_that_do_not_align_are_refused(
 
 def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: Path) -> None:
     texts = ("compare", "base.txt", "same.txt", *CHRF, "--scores")
-    assert "no scores of system 'same' for the metric 'comet', only of 'base', 'worse'" in refused(
-        1, *texts, wide(folder)
-    )
+    assert "has scores of 'base', 'worse', but none of system 'same'" in refused(1, *texts, wide(folder))
     write_lines(folder / "few.tsv", ["base\tsame", "0.5\t0.6"])
     assert "few.tsv has scores of 1 segments under few, but there are 40" in refused(1, *texts, "few.tsv")
     write_lines(folder / "long.csv", ["system,id,score", "base,1,.5", "same,1,.6", "same,2,.7"])
@@ -684,7 +682,7 @@ def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusa
     texts = ("compare", "base.txt", "same.txt", "--refs", "refs.txt", "--model", "nowhere/model", "-q")
     write_lines(folder / "short.txt", ["d1"])
     assert "has 1 line, but needs a document id" in refused(1, *texts, "--document-ids", "short.txt")
-    assert "no scores of system 'same'" in refused(1, *texts, "--scores", wide(folder))
+    assert "but none of system 'same'" in refused(1, *texts, "--scores", wide(folder))
     write_lines(folder / "cost.csv", ["system,hours", "other,1"])
     assert "unknown system 'other'" in refused(1, *texts, "--budget", "cost.csv")
     assert "unknown system 'q'" in refused(2, *texts, "--gate", "--new", "q")
@@ -713,3 +711,18 @@ def test_gate_that_cannot_run_is_reported_in_json(run: Run, folder: Path) -> Non
     assert record["result"] == "not-run"
     assert "missing.txt" in record["sentence"]
     assert "missing.txt" in result.err
+
+
+def test_one_segment_is_not_tested(run: Run) -> None:
+    for name, text in (("one", "a cat sat"), ("other", "a dog ran"), ("reference", "a cat sat")):
+        Path(f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
+    result = run("compare", "one.txt", "other.txt", "--refs", "reference.txt", "-m", "chrf")
+    assert "it was not tested, because there is only 1 segment." in " ".join(result.out.split())
+
+
+def test_runs_without_a_common_metric_are_refused_with_the_metrics(run: Run, refused: Refusal) -> None:
+    for name, metric in (("one", "chrf"), ("other", "bleu")):
+        Path(f"{name}.txt").write_text("a cat sat on the mat\nit rains today\n", encoding="utf-8")
+        run("score", f"{name}.txt", "--refs", f"{name}.txt", "-m", metric, "-o", f"{name}.json")
+    message = refused(1, "compare", "one.json", "other.json")
+    assert "no metric in common, so score them all with 'bleu' or 'chrf'" in message

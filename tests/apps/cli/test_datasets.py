@@ -52,6 +52,14 @@ def test_check_recognises_by_the_files_and_fails_when_incomplete(run: Run, folde
     assert "does not load" in forced.out
 
 
+def test_check_of_own_data_names_its_columns(run: Run) -> None:
+    Path("own.tsv").write_text("mt\tref\tadequacy\na cat\tthe cat\t3\n", encoding="utf-8")
+    command = ("data", "check", "own.tsv", "--name", "custom", "--format", "json")
+    assert "--set hypothesis=COLUMN" in json.loads(run(*command).out)["checks"][0]["problem"]
+    result = run(*command, "--set", "hypothesis=mt", "references=ref", "human=adequacy")
+    assert json.loads(result.out)["checks"][0]["problem"] is None
+
+
 def test_check_refuses_a_folder_without_a_data_set(refused: Refusal) -> None:
     assert "no known data set found in '.'; name it with --name" in refused(1, "data", "check", ".")
     assert "no such file or folder: 'nowhere'" in refused(1, "data", "check", "nowhere")

@@ -238,6 +238,8 @@ def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
         ((*SCORE, "--refrences", "x.txt"), "unknown option '--refrences'; did you mean '--refs'?"),
         ((*SCORE, "--sources", "x.txt"), "unknown option '--sources'; did you mean '--source'?"),
         ((*SCORE, "--zzz"), "unknown option '--zzz'; see 'nlgauge score --help'"),
+        (("--versoin",), "unknown option '--versoin'; did you mean '--version'?"),
+        ((*SCORE, "ref.txt"), "the reference file 'ref.txt' is given twice"),
         ((*SCORE, "--confidence", "0.95"), "--confidence takes no value, got '0.95'; remove the value"),
         ((*SCORE, "--quiet", "b.txt"), "--quiet takes no value, got 'b.txt'; files come first, right after"),
         (("list", "chrf"), "unexpected argument 'chrf'"),

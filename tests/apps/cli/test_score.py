@@ -514,7 +514,7 @@ def test_quiet_silences_warnings(run: Run, folder: Path) -> None:
     assert truncated.startswith("nlgauge: warning: 1 segment (line 5): ")
     assert "512" in truncated
     assert truncated.endswith("use --long windows to score whole texts")
-    assert empty.startswith("nlgauge: warning: 2 segments (line 4, line 6): ")
+    assert empty.startswith("nlgauge: warning: 2 segments (lines 4, 6): ")
     (record,) = loud.scores
     assert record["counts"] == {"truncated": 1, "empty": 2, "zero_weight": 0}
     assert record["noted_segments"] == {"truncated": [4], "empty": [3, 5]}

@@ -104,7 +104,7 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
     ("words", "message"),
     [
         (("--parts", "p"), "--parts works only with --table FILE"),
-        (("--table", "pairs.parquet"), "--table needs a folder for the parts"),
+        (("--table", "pairs.parquet"), "--table writes its scores in parts"),
         (("--table", "pairs.parquet", "--merge", "p"), "--table cannot be combined with --merge"),
         (("a.txt", "--merge", "p"), "HYP cannot be combined with --merge"),
         (("--table", "pairs.parquet", "--parts", "p", "--columns", "mt"), "ROLE=NAME"),

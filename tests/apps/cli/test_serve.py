@@ -48,6 +48,13 @@ def test_flags_become_settings(served: list[Settings], tmp_path: Path, monkeypat
         ("--host 0.0.0.0", 2, "--insecure"),
         ("--port 99999", 2, "--port must be a whole number from 0 to 65535, got '99999'"),
         ("--threads 0", 2, "--threads must be a whole number from 1, got '0'"),
+        (
+            "--models minilm --preload mpnet",
+            2,
+            "'mpnet' is not offered; add it to the offered ones: --models minilm mpnet",
+        ),
+        ("--host 999.1.1.1 --insecure", 2, "host '999.1.1.1' is not a valid address"),
+        ("--data no-such/folder", 1, "/no-such' does not exist; create it first"),
         ("--preload x", 2, "--preload: unknown model 'x'; see 'nlgauge models list'"),
         ("--stop-seconds -1", 2, "--stop-seconds must be a number of seconds from 0, below 86400, got '-1'"),
         ("--max-seconds inf", 2, "--max-seconds must be a number above 0, got 'inf'"),

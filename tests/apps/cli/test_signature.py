@@ -150,7 +150,11 @@ def test_show_finds_a_short_signature_in_a_result_file(
         f"not in 'run.json', and not produced on this machine (index: '{tmp_path / 'empty' / 'signatures'}')"
         in message
     )
-    assert "--run FILE.json" in message
+    (tmp_path / "table.tsv").write_text("system\tscore\n", encoding="utf-8")
+    assert f"{str(tmp_path / 'table.tsv')!r} contains no signature" in refused(
+        1, "signature", "show", digits, "--run", str(tmp_path / "table.tsv")
+    )
+    assert message.endswith("; try another result file, or ask the authors for the full signature\n")
 
 
 def test_show_explains_the_signature_of_a_study(run: Run) -> None:
@@ -348,7 +352,8 @@ def test_show_takes_files_by_their_digest(run: Run) -> None:
 def test_diff_of_a_partial_signature_names_the_fields_of_only_one(run: Run, signature: str) -> None:
     part = signature.partition("||")[0].replace("|config:f90758c9ccb5", "")
     result = run("signature", "diff", signature, part)
-    assert (result.status, result.err) == (1, "what both pin is the same, but only one of them pins config\n")
+    assert result.status == 1
+    assert "the shared fields are equal, but only the left signature gives config" in result.err
 
 
 def test_a_warning_is_printed_once(run: Run, signature: str, monkeypatch: pytest.MonkeyPatch) -> None:

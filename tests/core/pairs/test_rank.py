@@ -105,7 +105,9 @@ def test_rank_by_sources() -> None:
     assert (ranking.against, ranking.best) == ("sources", [2])
     with pytest.raises(nlgauge.errors.RecipeError, match=r"idf='both' cannot be counted on the sources"):
         nlgauge.rank([FERRY], sources=["x"], metric="moverscore:against=source,model=minilm,idf=both")
-    with pytest.raises(nlgauge.errors.InputError, match="needs the source texts"):
+    with pytest.raises(
+        nlgauge.errors.InputError, match=r"xmoverscore compares with the source texts; pass them with sources="
+    ):
         nlgauge.rank([FERRY], metric=recipe)
 
 
@@ -163,7 +165,7 @@ def test_json_of_ranking_has_no_nan() -> None:
         ([], {}, "candidates: the list is empty"),
         (["a text"], {}, r"candidates\[0\]: expected a list of strings, got a bare string"),
         ([["x"], []], {}, r"candidates\[1\]: the list is empty; a segment needs at least one candidate"),
-        ([["x", "y"]], {"refs": ["a", "b"]}, "refs: 2 entries for 1 hypothesis"),
+        ([["x", "y"]], {"refs": ["a", "b"]}, "refs: 2 entries for 1 segment; pass one per segment"),
         ([["x", "y"]], {"metric": "sentsim:against=refs,model=minilm"}, r"bounds=FILE"),
         ([["x", "y"]], {"alignments": True}, "alignments are not available"),
     ],

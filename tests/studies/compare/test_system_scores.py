@@ -209,7 +209,7 @@ def test_names_match_without_folder_and_suffix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'b' and 'b.txt' could both be the system 'b.tsv'"):
         match_system("b.tsv", imported)
     with pytest.raises(
-        InputError, match=r"no scores of system 'q.txt' for the metric 'comet', only of 'out/a.txt', 'b'"
+        InputError, match=r"has scores of 'out/a.txt', 'b', .*but none of system 'q.txt'; name its columns"
     ):
         match_system("q.txt", imported)
 

@@ -416,3 +416,8 @@ def test_an_effect_against_the_corpus_score_is_explained() -> None:
     assert pair.effect < 0 < pair.difference
     assert "effect: of segment scores, not of the corpus score" in result.notes
     assert any(note.endswith("favour different systems (see effect): b and a") for note in result.notes)
+
+
+def test_two_lists_of_outputs_are_refused_with_the_call() -> None:
+    with pytest.raises(InputError, match=r"compare\(\) takes the systems as \{name: texts\}"):
+        nlgauge.compare(["a cat"], ["a dog"], ["a cat"])  # type: ignore[arg-type]

@@ -444,8 +444,10 @@ def check_outputs(args: argparse.Namespace) -> None:
         if name == "output" and (suffix := Path(path).suffix.lower()) in _NOT_WRITTEN:
             msg = (
                 f"cannot write {path!r}: results are text, not {suffix}; use a name such as result.txt or "
-                "result.json (--format: json, tsv, latex or markdown); figures are written by --plot"
+                f"result.json, and --format for another form ({', '.join(_formats(args))})"
             )
+            if "plot" in args.declared:
+                msg += "; figures are written by --plot"
             raise RecipeError(msg)
         if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
             msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"
@@ -462,6 +464,11 @@ def check_outputs(args: argparse.Namespace) -> None:
             if os.path.exists(source) and os.path.samefile(path, source):
                 msg = f"{path!r} is an input of this command and would be replaced; write to another file"
                 raise InputError(msg)
+
+
+def _formats(args: argparse.Namespace) -> Sequence[str]:
+    """The output formats of a command."""
+    return getattr(args.declared.get("format"), "kind", Choice(*FORMATS)).completions()
 
 
 def _is_device(path: str) -> bool:

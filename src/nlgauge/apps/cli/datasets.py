@@ -83,6 +83,12 @@ class _Lookup(OptionSet):
         required=True,
         metavar="PATH",
     )
+    set: tuple[str, ...] = option(
+        (),
+        Many(Text("KEY=VALUE"), again=True),
+        help="data set options, see 'nlgauge data info NAME'",
+        metavar="KEY=VALUE",
+    )
 
 
 def _list(args: argparse.Namespace) -> DataList:
@@ -100,7 +106,7 @@ def _check(args: argparse.Namespace) -> int:
     if not names:
         msg = f"no known data set found in {path!r}; name it with --name NAME, see 'nlgauge data list'"
         raise InputError(msg)
-    result = DataChecks(tuple(check(name, path) for name in names))
+    result = DataChecks(tuple(check(name, path, args.set) for name in names))
     write_result(result, args)
     return 0 if result.complete else 1
 

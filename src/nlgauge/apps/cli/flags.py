@@ -104,14 +104,17 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.format_usage()}{self.prog}: error: {self._reword(message)}\n")
+
+    def _reword(self, message: str) -> str:
+        """A message of argparse in the words of the other messages."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
                 message = f"{action.metavar} is missing; see '{self.prog} --help'"
         names = [str(action.metavar) for action in self._actions if not action.option_strings]
         if len(names) > len(set(names)) and message.endswith(f"required: {names[-1]}"):
             message = f"needs {len(names)} arguments: {' '.join(names)}"
-        message = re.sub(r"^argument (\S+): expected (at least )?one argument$", r"\1 needs \2one value", message)
-        self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
+        return re.sub(r"^argument (\S+): expected (at least )?one argument$", r"\1 needs \2one value", message)
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -123,6 +126,10 @@ class CommandParser(argparse.ArgumentParser):
         if not args and args is not None and self._subparsers is not None:
             self.print_help()
             self.exit()
+        if self._subparsers is not None and args and args[0].startswith("--"):
+            known = args[0].partition("=")[0] in self._option_string_actions
+            if not known and all(argument.startswith("-") for argument in args):
+                self.error(self._about_unknown(args, args, ()))  # argparse would ask for a command
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
             self.error(self._about_unknown(extra, list(args or ()), getattr(parsed, "metric", None) or ()))

@@ -245,8 +245,19 @@ def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
         return "the recipes differ only in versions: the scores are comparable", 0
     loose = [d.key for d in differences if not (d.left and d.right) and d.field not in VERSION_FIELDS]
     if all(d.field in VERSION_FIELDS or d.key in loose for d in differences):
-        return f"what both pin is the same, but only one of them pins {', '.join(loose)}", 1
+        return _describe_missing([d for d in differences if d.key in loose]), 1
     return "the recipes differ: the scores are not comparable", 1
+
+
+def _describe_missing(differences: list[FieldDifference]) -> str:
+    """The verdict on signatures with fields that only one of them has."""
+    left, right = ([d.key for d in differences if bool(d.left) is side] for side in (True, False))
+    given = [
+        f"only the {side} signature gives {', '.join(keys)}"
+        for side, keys in (("left", left), ("right", right))
+        if keys
+    ]
+    return f"the shared fields are equal, but {' and '.join(given)}; whether the scores are comparable is unknown"
 
 
 # Completion

@@ -81,6 +81,17 @@ def _reproduce(args: argparse.Namespace) -> int:
 _BY_EXTENSION = {".md": "markdown", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".tex": "latex", ".html": "html"}
 
 
+#: Characters of a reason in a line of progress.
+_REASON_WIDTH = 100
+
+
+def _cut(text: str) -> str:
+    """The start of a text, cut between words, so that no address is cut."""
+    if len(text) <= _REASON_WIDTH:
+        return text
+    return f"{text[: _REASON_WIDTH + 1].rpartition(' ')[0].rstrip(' ,;:(')} ..."
+
+
 def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
     shared = {name: value for name, value in given_options(args, ReproduceOptions).items() if name in SHARED}
     other = [name for options in _OF_A_TABLE for name in given_options(args, options) if name not in shared]
@@ -94,7 +105,7 @@ def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
 
     def report(entry: ReproducedEntry, number: int, count: int) -> None:
         cells = sum(entry.counts.values())
-        outcome = f"{cells} cells" if cells else f"not run: {entry.why_not_computed[:100]}"
+        outcome = f"{cells} cells" if cells else f"not run: {_cut(entry.why_not_computed)}"
         limit = ", cut short by the time limit" if entry.limited else ""
         print(f"{number} of {count}: {entry.id}: {outcome} ({entry.seconds:.0f} s{limit})", file=sys.stderr)
 

@@ -289,7 +289,7 @@ def _score_table(args: argparse.Namespace) -> int:
         write_output(args.output, _format_prediction(distributed.dry_run(args.table, **call, price=args.price)))
         return 0
     if args.parts is None:
-        msg = "--table needs a folder for the parts (--parts FOLDER), or --dry-run"
+        msg = "--table writes its scores in parts: name a folder for them with --parts FOLDER, or use --dry-run"
         raise RecipeError(msg)
     executor = _executor(args)
     run = distributed.score(args.table, args.parts, executor=executor, strict=args.strict, progress=progress, **call)

@@ -32,6 +32,14 @@ def _run(args: argparse.Namespace) -> int:
     if args.folder and Path(args.folder).expanduser().is_file():
         msg = f"--data {args.folder!r} is a file; name a folder for the jobs of the service"
         raise InputError(msg)
+    if args.folder and not (parent := Path(args.folder).expanduser().absolute().parent).is_dir():
+        msg = f"--data {args.folder!r}: the folder {str(parent)!r} does not exist; create it first"
+        raise InputError(msg)
+    for model in args.preload if args.models and "preload" in args.given else ():
+        if model and model not in args.models:
+            models = " ".join([*args.models, model])
+            msg = f"--preload: model {model!r} is not offered; add it to the offered ones: --models {models}"
+            raise RecipeError(msg)
     settings = Settings(
         **given_options(args, ServeOptions), keys=_keys(args.key_file), limits=read_options(args, Limits)
     )

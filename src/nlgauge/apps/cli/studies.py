@@ -206,6 +206,8 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
     check_systems_first(args)
     if bool(args.hyps) == bool(args.data):
         msg = "nlgauge study sensitivity needs either HYP ... with --refs, or --data NAME --at PATH"
+        if not args.preset and not args.study:
+            msg += f"; and either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
         raise RecipeError(msg)
     documents = args.documents or args.document_ids is not None
     options = read_options(args, SensitivityOptions, {"documents": documents, "lang": args.lang or ""}).measures()

@@ -138,10 +138,12 @@ def _checked(operation: Operation, texts: Mapping[str, Any]) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     systems = value
     if first.shape == "groups":
-        from nlgauge.core.rank import as_candidates  # not needed for scoring
+        from nlgauge.core.rank import as_candidates, as_segments  # not needed for scoring
 
         checked["candidates"] = [list(group) for group in as_candidates(value)]
         systems = {"": [group[0] for group in checked["candidates"]]}
+        others = {name: texts[name] for name in ("refs", "sources") if texts.get(name) is not None}
+        texts = {**texts, **{name: as_segments(items, name, len(systems[""])) for name, items in others.items()}}
     elif first.shape == "texts" or (operation.metric == "none" and not isinstance(value, Mapping)):
         systems = {"": value}
     corpus = make_corpus(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import math
@@ -287,6 +288,8 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _no_address(settings: Settings, error: OSError) -> InputError:
     cause = error.strerror or error
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return InputError(f"cannot listen on {settings.host}: {cause}; choose another address (--host)")
     return InputError(
         f"cannot listen on {settings.host}, port {settings.port}: {cause}; choose another port (--port)"
     )

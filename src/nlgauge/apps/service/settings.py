@@ -175,6 +175,9 @@ class Settings(ServeOptions):
     def check(self) -> None:
         """Refuse a service that is open by mistake, and set its folder."""
         super().check()
+        if re.fullmatch(r"[0-9.]+", self.host) and _address(self.host) is None:
+            msg = f"host {self.host!r} is not a valid address; use one such as 127.0.0.1, for this machine only"
+            raise RecipeError(msg)
         if not self.keys and not self.insecure and not is_loopback(self.host):
             msg = (
                 f"host {self.host!r} is reachable from other machines, but no API key is set; set one "

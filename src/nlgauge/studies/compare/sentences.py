@@ -112,6 +112,12 @@ def _verdict_of_two(
         better = [SystemName(pair.better), " is significantly better than ", SystemName(worse)]
         return [*better, " (", metric, f"){numbers}."]
     systems = names([pair.first, pair.second])
+    if pair.p_adjusted is None and comparison.n < 2:
+        size = format_number(row.difference, decimals)
+        return [
+            *("The difference between ", *systems, " (", metric),
+            f") is {size}; it was not tested, because there is only 1 segment.",
+        ]
     if pair.p_adjusted is None:
         return ["The difference between ", *systems, " (", metric, f") was not tested{numbers}."]
     sentence = ["No significant difference between ", *systems, " (", metric, f"){numbers}."]

@@ -283,10 +283,14 @@ def _in_one_order(views: list[SystemScores]) -> list[SystemScores]:
         if missing:
             name = sorted(missing)[0]
             has, lacks = (view, first) if name in view.systems else (first, view)
-            msg = (
-                f"system {name!r} has scores of {has.metric!r} but none of {lacks.metric!r}; score it with "
-                f"{lacks.metric!r} too, or compare only metrics that all systems have (metric=)"
-            )
+            systems = {system for other in views for system in other.systems}
+            if any(set(other.systems) == systems for other in views):
+                fix = f"score it with {lacks.metric!r} too, or compare only metrics that all systems have (metric=)"
+            else:
+                fix = (
+                    f"the systems have no metric in common, so score them all with {lacks.metric!r} or {has.metric!r}"
+                )
+            msg = f"system {name!r} has scores of {has.metric!r} but none of {lacks.metric!r}; {fix}"
             raise InputError(msg)
         if view.n != first.n:
             msg = (
@@ -360,8 +364,8 @@ def match_system(name: str, imported: ImportedScores) -> str:
             msg = f"{imported.file}: {matches[0]!r} and {matches[1]!r} could both be the system {name!r}"
             raise InputError(msg)
     msg = (
-        f"{imported.file} has no scores of system {name!r} for the metric {imported.metric!r}, only of "
-        f"{', '.join(map(repr, imported.systems))}; a file without a column 'system' has one column per system"
+        f"{imported.file} has scores of {', '.join(map(repr, imported.systems))}, but none of system {name!r}; "
+        "name its columns after the systems, or the systems after its columns (NAME=FILE)"
     )
     raise InputError(msg)
 

@@ -14,7 +14,7 @@ from nlgauge.core.score import Score
 from nlgauge.core.scoring import Metrics, score_systems
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.run_context import one_blas_thread
-from nlgauge.errors import SignatureError
+from nlgauge.errors import InputError, SignatureError
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
@@ -269,6 +269,12 @@ def compare(
     >>> compare(texts, ["The cat sat.", "It rained."], "chrf").comparison.winners
     {'chrf': 'a'}
     """
+    if not isinstance(systems, Mapping):
+        msg = (
+            f"compare() takes the systems as {{name: texts}}, then the references, got a {type(systems).__name__}; "
+            "for two lists of outputs: compare({'a': a, 'b': b}, refs)"
+        )
+        raise InputError(msg)
     keywords: dict[str, Any] = dict(options)
     settings = CompareSettings.of(
         {name: keywords.pop(name) for name in CompareSettings.options() if name in keywords}

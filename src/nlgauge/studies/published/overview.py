@@ -95,6 +95,14 @@ class ReproducedEntry:
         return "; ".join(reasons[:2]) + more
 
 
+#: Verdicts in a sentence, where their heading is too short for one.
+_IN_SENTENCES = {
+    "other model": "with another model than the paper's",
+    "explained": "different for a known reason",
+    "not printed": "that the paper does not print",
+}
+
+
 @dataclass(frozen=True, repr=False)
 class Overview(Result):
     """All published tables, with a verdict on each computed cell."""
@@ -127,7 +135,9 @@ class Overview(Result):
     def summary(self) -> str:
         """One sentence with the totals."""
         totals = self.totals
-        counts = ", ".join(f"{totals[name]:,} {title}" for name, title in VERDICTS.items() if totals[name])
+        counts = ", ".join(
+            f"{totals[name]:,} {_IN_SENTENCES.get(name, title)}" for name, title in VERDICTS.items() if totals[name]
+        )
         cells = format_count(totals["cells"], "cell")
         return f"{totals['run']} of {totals['tables']} tables run, {cells} computed" + (
             f": {counts}" if counts else ""

@@ -106,7 +106,7 @@ class RankingRun(Run):
         made_labels = {frames.label for frames in sets}
         if absent := [frames for frames in self.frames if not frames.card and frames.label not in made_labels]:
             setups = sum(frames.metrics for frames in absent)
-            self.missing[f"{setups} setups without frames in the published repository: {_format_labels(absent)}"] = (
+            self.missing[f"{setups} setups have no scores in the published repository: {_format_labels(absent)}"] = (
                 None
             )
         return sets
