@@ -37,7 +37,7 @@ def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
     assert {row.reason for row in result.rows} == {f"{2 * len(METRICS)} of 296 setups"}
     text = result.render()
     assert "missing: data set tac08-scores: not found in" in text
-    assert "missing: 231 setups without frames in the published repository: CNN/DM, MSCOCO, WMT17 (lv-en" in text
+    assert "missing: 231 setups have no scores in the published repository: CNN/DM, MSCOCO, WMT17 (lv-en" in text
     assert "ours: 16 of 296 setups (TC, PC)" in text
 
 
