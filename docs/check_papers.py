@@ -128,11 +128,20 @@ def check_table(table: PaperTable, lines: Sequence[str]) -> TableCheck:
     rows = printed_rows(lines, numbers)
     broken = BROKEN.get(table.id, ())
     matched, absent = [], []
-    for row in table.rows:
-        values = _printed_values(table, row)
-        if len(values) > 1 and row.name not in broken:
-            (matched if _occurs_in(values, rows) else absent).append(row.name)
+    for name, values in _lines_in_print(table).items():
+        if len(values) > 1 and name not in broken:
+            (matched if _occurs_in(values, rows) else absent).append(name)
     return TableCheck(table.id, tuple(matched), tuple(absent), tuple(broken))
+
+
+def _lines_in_print(table: PaperTable) -> dict[str, list[float]]:
+    """Values by row; examples have a line for each sentence in print, with the values of all metrics."""
+    if not table.examples:
+        return {row.name: _printed_values(table, row) for row in table.rows}
+    return {
+        label: [value for row in table.rows if isinstance(value := row.published.get(label), float | int)]
+        for label in table.examples
+    }
 
 
 def _printed_values(table: PaperTable, row: TableRow) -> list[float]:

@@ -129,8 +129,8 @@ def write_inputs(folder: Path) -> None:
     texts = examples()
     second = [SECOND_REFERENCES.get(i, text) for i, text in enumerate(texts["ref"])]
     files: dict[str, Sequence[str]] = {
-        **dict.fromkeys(("a.txt", "base.txt", "system.txt", "sample1.txt", "system.en"), texts["a"]),
-        **dict.fromkeys(("b.txt", "new.txt", "sample2.txt"), texts["b"]),
+        **dict.fromkeys(("a.txt", "base.txt", "system-a.txt", "system.txt", "sample1.txt", "system.en"), texts["a"]),
+        **dict.fromkeys(("b.txt", "new.txt", "system-b.txt", "sample2.txt"), texts["b"]),
         **dict.fromkeys(("c.txt", "sample3.txt"), texts["c"]),
         **dict.fromkeys(("ref.txt", "r.txt", "r1.txt", "reference.txt"), texts["ref"]),
         "r2.txt": second,

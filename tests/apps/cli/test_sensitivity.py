@@ -84,6 +84,7 @@ def test_an_idf_corpus_is_a_variant(run: Run) -> None:
 def test_data_with_human_scores(run: Run, data_folder: Path) -> None:
     result = run(
         "study", "sensitivity", "--preset", "punctuation", "--data", "wmt17-testset", "--at", str(data_folder),
+        "--metric", "moverscore",
         "--langpairs", "cs-en", "de-en", "--rows", "20", "--quiet", "--format", "json",
     )  # fmt: skip
     record = json.loads(result.out)
