@@ -53,7 +53,8 @@ def wait_for_parts(folder: Path, count: int, process: subprocess.Popen[bytes]) -
 
 def test_every_metric_gives_what_one_call_gives(cluster: Cluster, tmp_path: Path) -> None:
     corpus = corpus_table(tmp_path / "pairs.parquet")
-    metrics = [resolved(recipe) for recipe in RECIPES]
+    # Counts of all references are needed at once by the others, which are refused.
+    metrics = [resolved(recipe) for recipe in RECIPES if recipe not in {"cider", "nist", "tfidf", "yisi0"}]
     columns = "hyp=terse,hyp=fluent,ref=ref,src=src,id=id"
     words = command(tmp_path, cluster.address, "--columns", columns, "--shard-rows", "3", "--metric", *metrics)
     subprocess.run(words, check=True, env=cluster.environment)
