@@ -236,5 +236,5 @@ def test_a_short_signature_whose_text_contradicts_its_hash_is_refused() -> None:
     name, _, digits = signature.short().rpartition("|")
     assert Signature.find(f"{name}|{digits}") == Signature.find(digits) == signature
     for other in (name.replace("chrf", "bleu"), name.replace("0.2", "0.9"), name.replace("words:2", "words:1")):
-        with pytest.raises(SignatureError, match=f"{digits} belongs to '.*', not to '.*'; check the text"):
+        with pytest.raises(SignatureError, match=f"{digits} belongs to '.*', not to '.*'; correct that part"):
             Signature.find(f"{other}|{digits}")

@@ -11,7 +11,7 @@ import pytest
 
 from nlgauge.core.signature import Signature
 from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_file, read_score_files
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
 
 VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
 
@@ -73,8 +73,15 @@ def test_lower_is_better_sets_the_orientation(tmp_path: Path) -> None:
     result = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
     assert not result.scores[0].higher_is_better
     assert result.scores[0].signature.recipe["better"] == "lower"
-    with pytest.raises(RecipeError, match=r"lower_is_better names 'comet', but .* scores of: ter"):
-        read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
+    with pytest.raises(RecipeError, match=r"lower_is_better names 'comet', but .* scores of: chrf"):
+        read_score_files([write(tmp_path, "chrf.tsv", WIDE)], lower_is_better=["comet"])
+
+
+def test_error_rates_that_count_as_better_when_higher_are_warned_of(tmp_path: Path) -> None:
+    with pytest.warns(
+        DataWarning, match=r"ter.tsv: higher scores of 'ter' count as better; .* --lower-is-better ter"
+    ):
+        read(tmp_path, "ter.tsv", WIDE)
 
 
 def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:

@@ -172,15 +172,13 @@ def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: 
     for metric in recipe.base_metrics:
         if metric.whole_corpus:
             reason, fix = metric.describe_dependence()
-            msg = f"{reason}, which pairs of texts do not have; {fix}"
+            msg = f"{reason}, and a pair of texts alone has none; {fix}"
             raise RecipeError(msg)
         if isinstance(metric, VectorMetric) and metric.group > 1:
             msg = f"transforms={metric.transforms!r} needs neighbouring segments, which pairs do not have"
             raise RecipeError(msg)
     if options.alignments:
-        msg = (
-            "alignments are not available for many pairs; leave alignments= out, or score one pair with nlgauge.score"
-        )
+        msg = "scores of pairs come without alignments; leave alignments= out, or use nlgauge.score"
         raise RecipeError(msg)
     return prepare([recipe], pairs, options, check_signature=check)
 

@@ -312,9 +312,7 @@ def _rank_by_references(
     check: SignatureCheck,
 ) -> Ranking:
     if run.alignments:
-        msg = (
-            "alignments are not available for candidates; leave alignments= out, or score one pair with nlgauge.score"
-        )
+        msg = "rank() gives no alignments; leave alignments= out, or use nlgauge.score"
         raise RecipeError(msg)
     members = recipe.base_metrics
     against = "source" if any(getattr(member, "against", "refs") == "source" for member in members) else "refs"

@@ -311,7 +311,7 @@ def _check_overridden(shared: Mapping[str, Any], recipes: Sequence[Metric], metr
         if numbers and all(recipes[n].given[name] != recipes[n].options()[name].parse(value) for n in numbers):
             first = recipes[numbers[0]]
             own = first.options()[name].kind.show(first.given[name])
-            msg = f"conflicting values for {name}: {own} in {metrics[numbers[0]]!r}, {value} for all metrics"
+            msg = f"{name} is {own} in {metrics[numbers[0]]!r}, but {value} for all metrics; give one of them"
             raise RecipeError(msg)
 
 

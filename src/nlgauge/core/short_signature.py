@@ -169,7 +169,7 @@ def find_signature(text: str, files: Iterable[str | Path] = ()) -> Signature:
     signature = Signature.parse(next(iter(matches.values())))
     stated = text.strip().rpartition("|")[0]
     if stated and stated != (own := shorten(signature, digits=len(digits)).rpartition("|")[0]):
-        msg = f"h:{digits} belongs to {own!r}, not to {stated!r}; check the text, or use h:{digits} alone"
+        msg = f"h:{digits} belongs to {own!r}, not to {stated!r}; correct that part, or give h:{digits} alone"
         raise SignatureError(msg)
     return signature
 

@@ -321,7 +321,13 @@ class BertScoreHash:
             "shipped": "rescaled, unless a baseline file was missing: bert-score then printed raw scores",
             "custom": "rescaled with a custom file",
         }[self.rescaled]
-        space = [["prefix_space", self.prefix_space, "space before each text, by tokenizer and transformers"]]
+        space = [
+            [
+                "prefix_space",
+                self.prefix_space,
+                "space before each text, as its versions add it",
+            ]
+        ]
         return [
             ["model", self.model, "name of the model, without a revision"],
             ["layer", str(self.layer), "layer whose vectors are compared"],
@@ -335,7 +341,12 @@ class BertScoreHash:
 
     def missing(self) -> list[str]:
         """Settings that affect the score and are not in the hash."""
-        fields = ["digest of the weights", "number and rule of references", "texts truncated", "torch, dtype, device"]
+        fields = [
+            "digest of the weights",
+            "number of references and how they are combined",
+            "texts truncated",
+            "torch, dtype, device",
+        ]
         return ([*fields, "the idf corpus"] if self.idf else fields) + (
             ["the baseline's content"] if self.rescaled != "no" else []
         )

@@ -12,6 +12,7 @@ the caller names them. Missing scores, duplicates and values that are not number
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.signature import Signature
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError, user_stacklevel
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import Row, as_row, check_header, cut, parse_table, read_bytes, read_json, suffix_format
 from nlgauge.io.textfiles import parse_source
@@ -73,6 +74,10 @@ class ImportedScores:
             None if self.documents is None else tuple(self.documents[row] for row in rows),
             self.file,
         )
+
+
+#: Metrics of which lower scores are better, unless their author has changed the sign.
+_USUALLY_LOWER = frozenset({"ter", "hter", "wer", "per", "cer", "cder", "character", "eed", "perplexity"})
 
 
 class ScoreSpec(NamedTuple):
@@ -142,11 +147,19 @@ def read_score_file(
     target, data, rows, roles = open_score_file(spec, columns)
     read_cells = _read_long_cells if "system" in roles else _read_wide_cells
     documents = _read_documents(rows, roles)
+    cells_by_metric = read_cells(rows, roles, target)
+    for metric in cells_by_metric:
+        if metric.lower() in _USUALLY_LOWER and metric not in lower_is_better:
+            msg = (
+                f"{target.path}: higher scores of {metric!r} count as better; if lower is better, as usual for this "
+                f"metric, add --lower-is-better {metric}"
+            )
+            warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
     return [
         _build_imported_scores(
             cells, documents, file=target.path, signature=score_signature(metric, data, lower_is_better)
         )
-        for metric, cells in read_cells(rows, roles, target).items()
+        for metric, cells in cells_by_metric.items()
     ]
 
 

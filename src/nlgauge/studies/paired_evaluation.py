@@ -193,17 +193,17 @@ class RankingOptions(OptionSet):
     design: Literal["coded", "appendix"] = option(
         "coded",
         Choice("coded", "appendix"),
-        help="coded: simulation as in the released code; appendix: as in A.2 of the paper",
+        help="simulation as in the released code or as in appendix A.2",
     )
 
     frames: str | None = option(
         None,
         Folder(),
-        help="folder of scores of the WMT17 and WMT18 outputs (wmt17.de-en.json): read if there, else written",
+        help="folder of score files such as wmt17.de-en.json: existing ones are read, others computed and saved",
         signed=False,
     )
     score: tuple[str, ...] = option(
-        (), Many(Choice(*FRAME_METRICS)), help="metrics of the paper to score the WMT17 and WMT18 outputs with"
+        (), Many(Choice(*FRAME_METRICS)), help="metrics to score the WMT17 and WMT18 outputs with"
     )
 
     def check_used(self, experiment: str, *, what: str) -> None:

@@ -26,7 +26,10 @@ STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--prese
         (("--cache-size", "3"), "--cache-size works only with --cache FOLDER"),
         (("--cache", "c", "--cache-size", "nan"), "--cache-size must be a number of gigabytes above 0"),
         (("--cache", "c", "--cache-size", "-1"), "--cache-size must be a number of gigabytes above 0"),
-        (("--metric", "bertscore:layer=4", "--layer", "5"), "conflicting values for layer"),
+        (
+            ("--metric", "bertscore:layer=4", "--layer", "5"),
+            "layer is 4 in 'bertscore:layer=4', but 5",
+        ),
         (("--metric", "bertscore:src_lang=de"), "uses src_lang only with against=source"),
         (
             ("--metric", "bertscore:rescale=true"),

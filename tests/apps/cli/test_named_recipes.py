@@ -26,4 +26,4 @@ def test_bert_score_is_what_most_papers_mean() -> None:
 def test_a_recipe_excludes_other_options_of_the_metric(refused: Refusal, words: tuple[str, ...]) -> None:
     message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--recipe", "accurate", *words)
     assert "--recipe cannot be combined with --" in message
-    assert "write -m bertscore:model=mpnet and change it" in message
+    assert "leave one out (accurate is -m bertscore:model=mpnet" in message

@@ -159,7 +159,7 @@ def test_unknown_table_suggests_the_closest_id(refused: Refusal) -> None:
     )
     assert "row 'nothing' does not exist" in refused(2, "study", "reproduce", "table2", "--rows", "nothing")
     says = refused(2, "study", "reproduce", "disco-table7", "--vectors", "glove.txt")
-    assert "no row of disco-table7 uses word vectors; omit vectors" in says
+    assert "no row of disco-table7 uses word vectors; leave out --vectors" in says
 
 
 def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> None:
@@ -219,8 +219,10 @@ def test_no_table_that_can_be_run_is_status_1(run: Run, folder: Path) -> None:
 
 
 def test_options_of_one_table_are_refused_with_all(refused: Refusal, folder: Path) -> None:
-    assert "--all does not accept --rows; leave it out" in refused(2, "study", "reproduce", "--all", "--rows", "x")
-    assert "--all does not accept table3, --ties" in refused(
+    assert "--all recomputes all tables; leave out --all or --rows" in refused(
+        2, "study", "reproduce", "--all", "--rows", "x"
+    )
+    assert "--all recomputes all tables; leave out --all or table3, --ties" in refused(
         2, "study", "reproduce", "table3", "--all", "--ties", "half"
     )
     assert "name a table or figure, 'list' or --all" in refused(2, "study", "reproduce")

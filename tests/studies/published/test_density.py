@@ -57,7 +57,7 @@ def test_the_table_without_a_flow() -> None:
     assert "note: ours: 1 run from seed" in result.render()
     with pytest.raises(RecipeError, match="accepts only the ranking options draws and seed"):
         reproduce(table, rankings=RankingOptions(ties="drop"))
-    with pytest.raises(RecipeError, match="a simulation of languages; omit model"):
+    with pytest.raises(RecipeError, match="a simulation of languages; leave out --model"):
         reproduce(table, model="minilm")
 
 

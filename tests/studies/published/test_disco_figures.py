@@ -133,7 +133,7 @@ def test_missing_data_and_other_options() -> None:
     assert result.rows[1].cells["SummEval mean"].published == 6
     with pytest.raises(InputError, match="nothing to draw"):
         result.figure()
-    with pytest.raises(RecipeError, match="disco-figure3 is a figure on discourse; omit levels"):
+    with pytest.raises(RecipeError, match="disco-figure3 is a figure on discourse; leave out --levels"):
         reproduce(PAPER_TABLES["disco-figure3"], levels="system")
     again = Reproduction.from_dict(json.loads(result.render("json")))
     assert again.columns == result.columns

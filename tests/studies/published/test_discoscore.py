@@ -59,7 +59,7 @@ def test_what_cannot_be_had_is_said() -> None:
 def test_a_table_of_features_takes_no_model() -> None:
     table = PAPER_TABLES["disco-table9"]
     assert table.kind == "features"
-    with pytest.raises(RecipeError, match="disco-table9 is a table on features of texts; omit model"):
+    with pytest.raises(RecipeError, match="disco-table9 is a table on features of texts; leave out --model"):
         reproduce(table, model="minilm")
     result = reproduce(table)
     assert [text.partition(":")[0] for text in result.missing] == [
@@ -148,7 +148,7 @@ def test_rows_on_entities_read_word_vectors(wmt20: Path) -> None:
 
 
 def test_unused_word_vectors_are_an_error() -> None:
-    with pytest.raises(RecipeError, match="no row of disco-table7 uses word vectors; omit vectors"):
+    with pytest.raises(RecipeError, match="no row of disco-table7 uses word vectors; leave out --vectors"):
         reproduce(PAPER_TABLES["disco-table7"], vectors="glove.txt")
     with pytest.raises(RecipeError, match=r"'a,b\.txt' contains a comma"):
         reproduce(PAPER_TABLES["disco-table1"], vectors="a,b.txt")

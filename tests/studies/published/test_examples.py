@@ -97,8 +97,8 @@ def test_sentences_with_a_source_are_scored_across_languages_only() -> None:
 
 def test_options_of_other_tables_are_refused() -> None:
     with pytest.raises(
-        RecipeError, match="sentsim-table1 is a table of examples; omit options of sensitivity studies"
+        RecipeError, match="sentsim-table1 is a table of examples; leave out the options of sensitivity studies"
     ):
         reproduce(TABLE_1, study=StudyInputs(ddof=0))
-    with pytest.raises(RecipeError, match="omit levels"):
+    with pytest.raises(RecipeError, match="leave out --levels"):
         reproduce(TABLE_1, levels="system")

@@ -140,5 +140,5 @@ def test_tables_that_bold_by_a_test_name_it() -> None:
 
 @pytest.mark.parametrize("name", ["bt-table1", "explain-table3", "bertscore-table21", "repro-table9"])
 def test_intervals_are_refused_where_they_have_no_effect(name: str) -> None:
-    with pytest.raises(RecipeError, match="omit intervals"):
+    with pytest.raises(RecipeError, match="leave out --intervals"):
         reproduce(PAPER_TABLES[name], intervals=True)

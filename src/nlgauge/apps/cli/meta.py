@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement measures (acc-eq, spa and darr: of pairs of outputs)",
+        help="agreement measures; acc-eq, spa and darr count pairs of outputs",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -67,7 +67,7 @@ class MetaOptions(OptionSet):
     released: tuple[str, ...] = option(
         (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
     )
-    between: bool = option(False, Flag(), help="compare metrics with each other (--help-all)")
+    between: bool = option(False, Flag(), help="put metrics next to each other (see --help-all)")
     report: str | None = option(
         None,
         OutputFile(),

@@ -97,7 +97,7 @@ def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
     other = [name for options in _OF_A_TABLE for name in given_options(args, options) if name not in shared]
     if other or args.plot or args.name:
         words = [*([args.name] if args.name else []), *map(flag_of, [*other, *(["plot"] if args.plot else [])])]
-        msg = f"--all does not accept {', '.join(words)}; leave {'it' if len(words) == 1 else 'them'} out"
+        msg = f"--all recomputes all tables; leave out --all or {', '.join(words)}"
         raise RecipeError(msg)
     extension = os.path.splitext(args.output)[1].lower()
     form = args.format if "format" in args.given else _BY_EXTENSION.get(extension, "text")
@@ -191,7 +191,7 @@ _CHANGE: dict[str, dict[str, Any]] = {
     "model": {"kind": MODEL},
     "data": {"kind": Many(DATA_NAME)},
 }
-_PLOT = "figure of a study, or of an entry named after one (.png, .svg, .pdf)"
+_PLOT = "figure (.png, .svg, .pdf), for entries such as repro-figure1 and disco-figure2"
 _RANKINGS = "system rankings (bt-table1, ...); defaults as in the released code"
 
 COMMANDS = {

@@ -402,7 +402,7 @@ COMMANDS = {
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
   nlgauge score base=a.txt new=out.tsv:mt --refs out.tsv:ref -o run.json
   nlgauge score system.en --source source.de -m sentsim xmoverscore
-  nlgauge score --table pairs.parquet --parts folder   (in parts: --help-all)
+  nlgauge score --table pairs.parquet --parts folder   # large tables: see --help-all
 """,
     )
 }

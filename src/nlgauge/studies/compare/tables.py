@@ -357,9 +357,8 @@ def decisions_table(metric: MetricComparison) -> Table:
     """What mean, median and Bradley-Terry say about each pair, and P(first beats second) under each rating."""
     pairs = metric.pairs[:_MOST_PAIRS]
     notes = [
-        "above 0, or P above .5: the first is better; paired median: median of the differences, of which "
-        "Bradley-Terry reads the sign",
-        "P pair: wins of the two alone; P BT, Elo, TrueSkill: by ratings of all systems (--ratings)",
+        "above 0, or P above .5: the first is better; paired median: median of the differences of segments",
+        "P pair: share of segments the first wins; P BT: by strengths of all systems (Elo, TrueSkill: --ratings)",
         *disagreeing_pairs(metric),
     ]
     caption = f"{metric.metric}, difference by score, median and pairs, and P(first beats second)"

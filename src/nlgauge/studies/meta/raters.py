@@ -229,7 +229,7 @@ def _columns(ratings: Ratings) -> dict[str, list[Any]]:
         for name, cells in ratings.items()
     }
     if len(columns) < 2:
-        msg = f"agreement needs at least two raters, got {len(columns)} ({', '.join(columns)})"
+        msg = f"agreement needs a column for each of at least two raters, got {len(columns)}: {', '.join(columns)!r}"
         raise InputError(msg)
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:

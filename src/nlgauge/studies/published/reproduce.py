@@ -85,12 +85,12 @@ class ReproduceOptions(OptionSet):
     vectors: str | None = option(
         None,
         InputFile(),
-        help="word vectors (GloVe, word2vec, Dep2Vec), which rows with W2V, YiSi-1, ROUGE-WE or entities need",
+        help="word vectors (GloVe, word2vec, Dep2Vec), needed by rows such as W2V, YiSi-1 and ROUGE-WE",
     )
     lm: str | None = option(
         None,
         Text("a language model"),
-        help="language model for rows of XMoverScore with one, such as smollm2",
+        help="language model for the rows XMoverScore + LM, such as smollm2",
         unset="published values only",
     )
     intervals: bool = option(
@@ -207,7 +207,7 @@ def _check_word_vectors(request: Request) -> None:
     if request.vectors is None:
         return
     if not any(row.word_vectors for row in request.table.rows):
-        msg = f"no row of {request.table.id} uses word vectors; omit vectors"
+        msg = f"no row of {request.table.id} uses word vectors; leave out --vectors"
         raise RecipeError(msg)
     if "," in request.vectors:
         msg = (
@@ -224,13 +224,13 @@ def _check_accepted(request: Request, kind: _Kind) -> None:
         if value is False or value in (None, StudyInputs(), RankingOptions()):
             continue
         descriptions = {
-            "study": "options of sensitivity studies",
-            "rankings": "options of rankings (ties, full, ...)",
+            "study": "the options of sensitivity studies",
+            "rankings": "the options of rankings (--frames, --score, --ties, ...)",
         }
-        described, left_out = kind.description or "not a table on rankings", descriptions.get(name, name)
+        described, left_out = kind.description or "not a table on rankings", descriptions.get(name, f"--{name}")
         if name == "study" and not kind.description:
-            described, left_out = "not a sensitivity study", "state, idf corpora, stop words and ddof"
-        msg = f"{request.table.id} is {described}; omit {left_out}"
+            described, left_out = "not a sensitivity study", "--state, --idf-corpus, --stopwords and --ddof"
+        msg = f"{request.table.id} is {described}; leave out {left_out}"
         raise RecipeError(msg)
 
 

@@ -77,7 +77,7 @@ def test_without_data_published_values_stay_and_missing_inputs_are_listed():
 
 
 def test_options_of_other_tables_are_errors():
-    with pytest.raises(RecipeError, match="explain-table3 is a table of regressions; omit layer"):
+    with pytest.raises(RecipeError, match="explain-table3 is a table of regressions; leave out --layer"):
         reproduce(table(3), layer=4)
 
 

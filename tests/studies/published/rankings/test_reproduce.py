@@ -126,9 +126,9 @@ def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
 
 
 def test_options_of_other_tables_are_errors(folder: Path) -> None:
-    with pytest.raises(RecipeError, match="bt-table1 is a table on rankings of systems; omit model"):
+    with pytest.raises(RecipeError, match="bt-table1 is a table on rankings of systems; leave out --model"):
         reproduce(PAPER_TABLES["bt-table1"], at=folder, model="minilm")
-    with pytest.raises(RecipeError, match="repro-table3 is not a table on rankings; omit options of rankings"):
+    with pytest.raises(RecipeError, match="is not a table on rankings; leave out the options of rankings"):
         reproduce(PAPER_TABLES["repro-table3"], at=folder, rankings=RankingOptions(full=True))
     with pytest.raises(RecipeError, match="bt-table1 has no figure"):
         reproduce(PAPER_TABLES["bt-table1"], at=folder).save_figure(folder / "no.png")
@@ -152,7 +152,7 @@ def test_explanation_methods_are_ranked_as_systems(data_folder: Path, monkeypatc
     strengths = [row.cells["target recall@K BT"].ours for row in result.rows]
     assert all(0 <= strength <= 1 for strength in strengths)
     assert any("11 systems" in note for note in result.notes)
-    with pytest.raises(RecipeError, match="is a table on explanation methods; omit options of rankings"):
+    with pytest.raises(RecipeError, match="is a table on explanation methods; leave out the options of rankings"):
         reproduce(PAPER_TABLES["bt-figure11.1"], rankings=RankingOptions(full=True))
     none = reproduce(PAPER_TABLES["bt-table11.1"], at=data_folder, model="none")
     assert any("such as muse" in what for what in none.missing)

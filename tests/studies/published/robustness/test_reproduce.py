@@ -87,5 +87,5 @@ def test_selected_rows_and_missing_inputs(tmp_path: Path) -> None:
     assert [row.name for row in result.rows] == ["SBERT + LASER"]
     assert not ours(result, "SBERT + LASER")
     assert any("wmt17-testset" in text for text in result.missing)
-    with pytest.raises(RecipeError, match="explain-table6 is a table of released scores; omit model"):
+    with pytest.raises(RecipeError, match="explain-table6 is a table of released scores; leave out --model"):
         reproduce(find_paper_table("explain-table6"), model="minilm")
