@@ -49,7 +49,7 @@ def test_warnings_are_in_the_answer(service: TestClient) -> None:
     [
         ("matrix", {"a": [], "b": B}, 422, "a: the list is empty"),
         ("matrix", {"b": B}, 422, "body.a"),
-        ("matrix", {"a": A, "b": B, "metric": "sentsim"}, 422, "pairs of texts do not have"),
+        ("matrix", {"a": A, "b": B, "metric": "sentsim"}, 422, "a pair of texts alone has none"),
         ("matrix", {"a": A, "options": {"idf": "/etc/passwd"}}, 422, "idf must be"),
         ("matrix", {"a": A, "options": {"long": "error"}}, 422, "long is a field"),
         ("matrix", {"a": A, "options": {"a": "x"}}, 422, "a is a field"),
