@@ -98,7 +98,7 @@ def test_rankings_of_drawn_scores_need_no_data(run: Run, folder: Path, refused: 
     assert (folder / "pairings.png").read_bytes().startswith(b"\x89PNG")
     assert " needs none  " in run("study", "reproduce", "list").out
     assert "ties=half has no effect on bt-figure2" in refused(2, "study", "reproduce", "bt-figure2", "--ties", "half")
-    assert "leave out the options of rankings (--frames, --score" in refused(2, "study", "reproduce", "table3", "--full")
+    assert "options of rankings (--frames, --score" in refused(2, "study", "reproduce", "table3", "--full")
     assert "options of sensitivity studies" in refused(2, "study", "reproduce", "bt-table1", "--state", "s")
 
 
