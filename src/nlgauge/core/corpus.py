@@ -226,9 +226,9 @@ def _name_hypotheses(system: str) -> str:
     return f"system {system!r}" if system else "hyps"
 
 
-def as_texts(texts: Iterable[str], what: str) -> list[str]:
+def as_texts(texts: Iterable[str], what: str, *, expected: str = "a list of strings") -> list[str]:
     """Check that the items are strings; `what` is their name in messages."""
-    items = as_list(texts, what, "a list of strings")
+    items = as_list(texts, what, expected)
     for index, item in enumerate(items):
         _check_text(item, f"{what}[{index}]")
     return items
@@ -270,7 +270,7 @@ def _check_references(refs: References, count: int) -> list[tuple[str, ...]]:
             msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; {_fix_text(group)}"
             raise InputError(msg)
         else:
-            texts = as_texts(group, f"refs[{index}]")
+            texts = as_texts(group, f"refs[{index}]", expected="a string or a list of strings")
         if not texts:
             msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
             raise InputError(msg)

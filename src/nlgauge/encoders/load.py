@@ -258,7 +258,10 @@ def _load(model: str, engine: str, precision: str, threads: int | None, device: 
         msg = f"threads must be a whole number, at least 1 and at most {_MOST_THREADS}, got {threads!r}"
         raise RecipeError(msg)
     if requested.only_cpu and device not in {"auto", "cpu"}:
-        msg = f"engine {engine!r} runs on the CPU only; for device {device!r} use engine 'torch'"
+        msg = (
+            f"engine {engine!r} runs on the CPU only, and the device is {device!r}; "
+            "engine 'torch' has the devices auto, cpu, cuda and cuda:NUMBER"
+        )
         raise RecipeError(msg)
     used = _engine_of(model, requested)
     _check_precision(used, precision, model=model)

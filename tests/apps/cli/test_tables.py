@@ -367,7 +367,7 @@ def test_a_text_file_is_not_an_idf_file(refused: Refusal) -> None:
 
 
 def test_idf_refuses_a_device_that_it_cannot_use(refused: Refusal) -> None:
-    assert "device 'mean'" in refused(2, "build", "idf", "a.txt", "-o", "idf.json", "--device", "mean")
+    assert "the device is 'mean'" in refused(2, "build", "idf", "a.txt", "-o", "idf.json", "--device", "mean")
     assert "threads must be" in refused(2, "build", "idf", "a.txt", "-o", "idf.json", "--threads", "0").replace(
         "--", ""
     )

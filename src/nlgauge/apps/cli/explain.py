@@ -126,7 +126,8 @@ def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
         raise RecipeError(msg)
     if args.ref_text and with_source:
         msg = (
-            f"--ref-text is not used: {recipe.name} compares with the source; leave it out, or use "
+            f"--ref-text is not used: {recipe.name} compares with the source; "
+            f"{'leave it out' if args.source_text else 'give --source-text TEXT instead'}, or use "
             f"-m {recipe.name}:against=refs"
         )
         raise RecipeError(msg)
