@@ -385,7 +385,7 @@ def _means(args: argparse.Namespace) -> int:
     with saving(args.output) as path:
         norm.save(path)
     counts = ", ".join(f"{language} {moment.count}" for language, moment in moments.items())
-    return report(args, f"{args.output}: {args.mode}, means of {counts} tokens, {short_digest(norm.digest)}")
+    return report(args, f"{args.output}: {args.mode} from the means of {counts} tokens, {short_digest(norm.digest)}")
 
 
 COMMANDS = {
