@@ -613,7 +613,7 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
         ("compare", 2, "needs systems (HYP ...) or scores (--scores FILE)"),
         ("compare base.txt worse.txt", 2, "needs references (--refs REF) or a source"),
         ("compare --refs refs.txt base.txt", 2, "put the systems first"),
-        ("compare base.json worse.txt --refs refs.txt", 2, "compare saved runs or text files, not a mixture"),
+        ("compare base.json worse.txt --refs refs.txt", 2, "compare saved runs or text files, not both"),
         ("compare base.json --refs refs.txt", 2, "saved runs are not scored again; leave out --refs"),
         ("compare none.json", 1, "does not exist; make one with 'nlgauge score"),
         ("compare base.txt worse.txt --refs refs.txt -m nothing", 2, "nothing"),
