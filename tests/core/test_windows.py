@@ -36,6 +36,8 @@ def test_windows_end_at_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(windows(metrics, range(3, 12), 1)) == [range(3, 8), range(8, 12)]
     assert whole_groups(metrics, range(3, 12)) == range(16)
     assert whole_groups(metrics, range(17, 20)) == range(16, 20)
+    metrics += prepared("xmoverscore:transforms=position-norm-3")
+    assert whole_groups(metrics, range(3, 12)) == range(20), "24 is the first end of groups of 8 and of 3"
 
 
 @pytest.mark.parametrize("metric", ["bertscore", "chrf", "xmoverscore:transforms=position-norm"])

@@ -236,7 +236,10 @@ def test_a_re_mapping_of_another_language_is_refused(tmp_path: Path) -> None:
 
 def test_files_that_are_no_steps(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(FileFormatError, match=r"'notes\.txt' is not a transform: expected position-norm, or a file"):
+    with pytest.raises(
+        FileFormatError,
+        match=r"'notes\.txt' is not a transform: expected position-norm, layer-norm, seq",
+    ):
         scored(str(tmp_path / "notes.txt"))
     with pytest.raises(InputError, match="does not exist"):
         scored(str(tmp_path / "absent.npz"))
@@ -245,11 +248,11 @@ def test_files_that_are_no_steps(tmp_path: Path) -> None:
 # --- the published normalisation -----------------------------------------------------------------------
 
 
-def by_eights(vectors: list[np.ndarray]) -> list[np.ndarray]:
+def by_eights(vectors: list[np.ndarray], size: int = 8) -> list[np.ndarray]:
     """Eq. 4 for eight texts at a time: what is missing at the end of a short text counts as zeros (D9.4)."""
     moved = []
-    for first in range(0, len(vectors), 8):
-        batch = vectors[first : first + 8]
+    for first in range(0, len(vectors), size):
+        batch = vectors[first : first + size]
         longest = max(map(len, batch))
         padded = np.array([np.pad(rows, ((0, longest - len(rows)), (0, 0))) for rows in batch])
         normed = (padded - padded.mean(axis=0)) / np.sqrt(padded.var(axis=0) + 1e-9)
@@ -267,6 +270,31 @@ def test_position_norm_is_equation_4_over_eight_neighbours() -> None:
     assert score.signature.recipe["transforms"] == "position-norm"
     again = nlgauge.score(HYPS, sources=SOURCES, metric=score.signature)
     assert np.array_equal(again.f1, score.f1)
+
+
+def test_the_batch_size_of_position_norm_is_an_option_in_the_signature() -> None:
+    """Figure 4 of the paper varies the batch size; batches of 3 and of 8 in one call do not disturb each other."""
+    pairs = zip(by_eights(vectors_of(HYPS), 3), by_eights(vectors_of(SOURCES), 3), strict=True)
+    expected_f = [greedy_f(x, y) for x, y in pairs]
+    metrics = [f"{METRIC},transforms=position-norm{size}" for size in ("-3", "")]
+    both = nlgauge.score_systems({"a": HYPS}, sources=SOURCES, metric=metrics)
+    np.testing.assert_allclose(both[0].f1, expected_f, atol=1e-4)
+    assert np.array_equal(both[1].f1, scored("position-norm").f1)
+    assert [score.signature.recipe["transforms"] for score in both] == ["position-norm-3", "position-norm"]
+    again = nlgauge.score(HYPS, sources=SOURCES, metric=both[0].signature)
+    assert np.array_equal(again.f1, both[0].f1)
+
+
+@pytest.mark.parametrize(("name", "axis"), [("layer-norm", 1), ("sequence-norm", 0)])
+def test_layer_norm_is_a_transform_of_each_text(name: str, axis: int) -> None:
+    def moved(rows: np.ndarray) -> np.ndarray:
+        deviation = np.sqrt(rows.var(axis=axis, keepdims=True) + 1e-9)
+        return (rows - rows.mean(axis=axis, keepdims=True)) / deviation
+
+    score = scored(name)
+    np.testing.assert_allclose(score.f1, expected(moved, moved), atol=1e-4)
+    assert score.signature.recipe["transforms"] == name
+    assert np.array_equal(nlgauge.score(HYPS, sources=SOURCES, metric=score.signature).f1, score.f1)
 
 
 def test_position_norm_depends_on_neighbours_of_the_same_eight_only() -> None:

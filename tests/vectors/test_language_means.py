@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.studies.alignment.word_spaces import centroid_change, language_centroids
-from nlgauge.vectors.transforms import LanguageMeans, LanguageMoments, position_norm
+from nlgauge.vectors.transforms import FixedNorm, LanguageMeans, LanguageMoments, group_of, position_norm
 
 
 def languages(seed: int = 0) -> dict[str, NDArray[np.float32]]:
@@ -85,6 +85,36 @@ def test_the_published_scope_counts_padding_as_vectors() -> None:
     (alone,) = position_norm(batch[:1])
     assert not alone.any()  # a batch of one is all zeros, as published
     assert position_norm([]) == []
+
+
+def test_layer_and_sequence_normalisation_by_hand() -> None:
+    """Layer normalisation (Ba, Kiros, Hinton 2016, Eq. 3) is over a row; in print over the positions of a text."""
+    text = np.array([[1.0, 3.0, 5.0, 7.0], [2.0, 2.0, 2.0, 6.0]], dtype=np.float32)
+    # Row 1: mean 4, variance 5; row 2: mean 3, variance 3.
+    by_row = [np.array([-3.0, -1.0, 1.0, 3.0]) / 5**0.5, np.array([-1.0, -1.0, -1.0, 3.0]) / 3**0.5]
+    layer, sequence = (FixedNorm(name) for name in ("layer-norm", "sequence-norm"))
+    np.testing.assert_allclose(layer.apply_together([text])[0], by_row, atol=1e-6)
+    np.testing.assert_allclose(layer.apply(text), by_row, atol=1e-6)
+    # Columns: means 1.5, 2.5, 3.5, 6.5 and deviations .5, .5, 1.5, .5.
+    by_column = [[-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, -1.0, -1.0]]
+    np.testing.assert_allclose(sequence.apply_together([text])[0], by_column, atol=1e-6)
+    alone, together = layer.apply_together([text]), layer.apply_together([text, 9 * text])
+    assert alone[0].tobytes() == together[0].tobytes()  # independent of the batch, unlike position-norm
+    with pytest.raises(RecipeError, match="sequence-norm needs the positions of tokens"):
+        sequence.apply(text)
+
+
+def test_the_batch_of_the_published_normalisation() -> None:
+    assert [group_of(f"position-norm{size}") for size in ("", "-2", "-32")] == [8, 2, 32]
+    assert group_of("a.npz+layer-norm") == 1
+    assert [FixedNorm("position-norm", size).label for size in (8, 32)] == ["position-norm", "position-norm-32"]
+    assert FixedNorm.parse("position-norm-x") is None
+    for choice, reason in (
+        ("position-norm-1", "would make all vectors zero"),
+        ("position-norm-2+position-norm", "2 and 8 texts"),
+    ):
+        with pytest.raises(RecipeError, match=reason):
+            group_of(choice)
 
 
 def test_centroids_by_hand() -> None:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import os
 import re
 import warnings
@@ -242,7 +243,7 @@ def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[s
 
 def group_size(metrics: Iterable[PreparedMetric]) -> int:
     """Number of segments that are processed together."""
-    return max((prepared.metric.group for prepared in metrics), default=1)
+    return math.lcm(*(prepared.metric.group for prepared in metrics))
 
 
 def whole_groups(metrics: Sequence[PreparedMetric], segments: range) -> range:

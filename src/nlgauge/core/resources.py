@@ -30,7 +30,7 @@ from nlgauge.text.windows import Reading
 from nlgauge.text.words import load_stopwords
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Side
-from nlgauge.vectors.transforms import Transforms, load_transforms
+from nlgauge.vectors.transforms import FIXED_NORMS, POSITION_NORM, Transforms, load_transforms
 
 if TYPE_CHECKING:
     from nlgauge.core.vector_metric import VectorMetric, WindowTexts
@@ -175,7 +175,9 @@ class TransformFiles(Resource):
     """Transforms of vectors before comparison."""
 
     def __init__(self) -> None:
-        super().__init__("none", "position-norm", file="files made by 'nlgauge align', joined by +")
+        super().__init__(
+            "none", *FIXED_NORMS, f"{POSITION_NORM}-N", file="files made by 'nlgauge align', joined by +"
+        )
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The transforms between the languages of the recipe, checked against the model; or None."""

@@ -4,7 +4,9 @@ A recipe joins transforms by `+`, in the order of their application:
 
     FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge build means` (centring, standardising);
                     or an array that XMoverScore publishes (.BAM, .GBDD)
-    position-norm   the published normalisation, see below
+    position-norm   the published normalisation, see below; position-norm-N for another batch size
+    layer-norm      each vector to mean 0 and variance 1 over its entries (Ba, Kiros, Hinton 2016)
+    sequence-norm   each entry to mean 0 and variance 1 over the positions of one text
 
 A re-mapping maps the source's vectors to the target, and may remove directions from both sides; references and
 hypotheses are the target. Means belong to a language, so the language of each side is required.
@@ -19,11 +21,15 @@ padding:
 `position-norm` is that normalisation as published (Eq. 4, D9.4): mean and variance of the vectors at each position of
 a token, over eight texts that follow each other. A text's vectors then depend on its neighbours and their order, a
 batch of one is all zeros, and in the released code the zeros of padding count as vectors. It reproduces published
-figures.
+figures; `position-norm-N` takes N texts (Figure 4 varies the batch size).
+
+The paper contrasts it with layer normalisation, "computed across all time steps for individual input sequences", and
+cites Ba et al., who compute it for each vector: the print is `sequence-norm`, its citation `layer-norm` (D9.9).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,22 +45,77 @@ from nlgauge.io.storage import FrozenArrays, arrays_digest, read_format, short_d
 from nlgauge.vectors.network_maps import FlowMap, TanhNetwork
 from nlgauge.vectors.remap import Remapping, Side, load_published
 
-#: Its name in recipes and signatures.
-POSITION_NORM = "position-norm"
+#: Names in recipes and signatures.
+POSITION_NORM, LAYER_NORM, SEQUENCE_NORM = FIXED_NORMS = ("position-norm", "layer-norm", "sequence-norm")
 
-#: Number of consecutive texts that it normalises together.
+#: Number of consecutive texts that `position-norm` normalises together, as published.
 POSITION_BATCH = 8
 
 NORM_MODES = ("centre", "standardise")
 
 _EPSILON = 1e-9
 
+_WITH_BATCH = re.compile(rf"{POSITION_NORM}-([1-9][0-9]*)")
 
-class PositionNorm:
-    """The transform `position-norm`; it has no fitted parameters, so it needs no digest."""
 
-    label = POSITION_NORM
-    digest = POSITION_NORM
+@dataclass(frozen=True)
+class FixedNorm:
+    """A normalisation without fitted parameters; its name, and for `position-norm` the batch size, says all."""
+
+    name: str
+    batch: int = 1
+    """Number of consecutive texts that are normalised together."""
+
+    @classmethod
+    def parse(cls, text: str) -> FixedNorm | None:
+        """Read `position-norm`, `position-norm-N`, `layer-norm` or `sequence-norm`; None for other text.
+
+        >>> FixedNorm.parse("position-norm-32").batch, FixedNorm.parse("position-norm").batch, FixedNorm.parse("x")
+        (32, 8, None)
+        """
+        if text in {LAYER_NORM, SEQUENCE_NORM}:
+            return cls(text)
+        if text == POSITION_NORM:
+            return cls(text, POSITION_BATCH)
+        match = _WITH_BATCH.fullmatch(text)
+        if match is None:
+            return None
+        if match[1] == "1":
+            msg = f"{text} would make all vectors zero; use a batch of at least 2, such as {POSITION_NORM}-2"
+            raise RecipeError(msg)
+        return cls(POSITION_NORM, int(match[1]))
+
+    @property
+    def label(self) -> str:
+        """The name in recipes and signatures; the published batch size is not repeated."""
+        grouped = self.name == POSITION_NORM and self.batch != POSITION_BATCH
+        return f"{self.name}-{self.batch}" if grouped else self.name
+
+    @property
+    def digest(self) -> str:
+        """The label, because nothing is fitted."""
+        return self.label
+
+    def apply_together(self, batch: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """Normalise the vectors of the texts of a batch."""
+        if self.name == POSITION_NORM:
+            return position_norm(batch)
+        return [standardise(rows, axis=1 if self.name == LAYER_NORM else 0) for rows in batch]
+
+    def apply(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Normalise vectors that are not the tokens of a text."""
+        if self.name != LAYER_NORM:
+            msg = f"{self.label} needs the positions of tokens, which these vectors do not have"
+            raise RecipeError(msg)
+        return standardise(rows, axis=1)
+
+
+def standardise(rows: ArrayLike, *, axis: int) -> NDArray[np.float32]:
+    """Bring a matrix to mean 0 and (biased) variance 1 along an axis: 0 over its rows, 1 over its entries."""
+    values = np.asarray(rows, dtype=np.float64)
+    centred = values - values.mean(axis=axis, keepdims=True)
+    scaled: NDArray[np.float64] = centred / np.sqrt((centred**2).mean(axis=axis, keepdims=True) + _EPSILON)
+    return scaled.astype(np.float32)
 
 
 def position_norm(batch: Sequence[ArrayLike]) -> list[NDArray[np.float32]]:
@@ -199,7 +260,7 @@ class LanguageMeans(FrozenArrays):
 
 #: Maps from one language's vectors to another's, each with its own file format.
 FittedTransform: TypeAlias = Remapping | FlowMap | TanhNetwork
-Transform: TypeAlias = FittedTransform | LanguageMeans | PositionNorm
+Transform: TypeAlias = FittedTransform | LanguageMeans | FixedNorm
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +277,7 @@ class Transforms:
 
     def _format_name(self, transform: Transform) -> str:
         digest = short_digest(transform.digest)
-        if isinstance(transform, PositionNorm):
+        if isinstance(transform, FixedNorm):
             return transform.label
         if isinstance(transform, FittedTransform):
             return f"{transform.origin.method or 'map'}[{digest}]"
@@ -263,14 +324,14 @@ class Transforms:
         return text.derived(("transforms", self.digest, side), lambda: self.apply_together([text], side)[0])
 
     def apply_together(self, texts: Sequence[EncodedText], side: Side) -> list[EncodedText]:
-        """Transform a batch of texts, which `position-norm` normalises together."""
+        """Transform the texts of a batch, which `position-norm` normalises together."""
         layers = [dict(text.layers) for text in texts]
         nonempty = [i for i, text in enumerate(texts) if not text.tokens.empty]
         for layer in layers[0] if nonempty else ():
             rows: list[NDArray[np.float32]] = [layers[i][layer] for i in nonempty]
             for transform in self.transforms:
-                if isinstance(transform, PositionNorm):
-                    rows = position_norm(rows)
+                if isinstance(transform, FixedNorm):
+                    rows = transform.apply_together(rows)
                 else:
                     rows = [self._apply(transform, row, side) for row in rows]
             for i, row in zip(nonempty, rows, strict=True):
@@ -283,15 +344,12 @@ class Transforms:
     def move(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
         """Transform vectors that are not tokens, such as sentence vectors."""
         for transform in self.transforms:
-            if isinstance(transform, PositionNorm):
-                msg = f"{POSITION_NORM} needs the positions of tokens, which these vectors do not have"
-                raise RecipeError(msg)
             rows = self._apply(transform, rows, side)
         return rows
 
-    def _apply(
-        self, transform: FittedTransform | LanguageMeans, rows: NDArray[np.float32], side: Side
-    ) -> NDArray[np.float32]:
+    def _apply(self, transform: Transform, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
+        if isinstance(transform, FixedNorm):
+            return transform.apply(rows)
         if isinstance(transform, FittedTransform):
             return transform.apply(rows, side=side)
         return transform.apply(rows, self.languages[side])
@@ -299,14 +357,19 @@ class Transforms:
 
 def group_of(choice: str) -> int:
     """Number of consecutive texts that a recipe's transforms process together."""
-    return POSITION_BATCH if POSITION_NORM in choice.split("+") else 1
+    norms = filter(None, map(FixedNorm.parse, choice.split("+")))
+    batches = sorted({norm.batch for norm in norms} - {1})
+    if len(batches) > 1:
+        msg = f"{choice!r} has batches of {' and '.join(map(str, batches))} texts; give all steps one batch size"
+        raise RecipeError(msg)
+    return batches[0] if batches else 1
 
 
 def load_transforms(choice: str, *, source: str | None, target: str) -> Transforms | None:
     """Load a recipe's transforms (None for `none`), with the languages of the sides (None: no source)."""
     if choice == "none":
         return None
-    transforms = tuple(PositionNorm() if name == POSITION_NORM else _read(name) for name in choice.split("+"))
+    transforms = tuple(FixedNorm.parse(name) or _read(name) for name in choice.split("+"))
     sides: dict[Side, str] = {} if source is None else {"source": source}
     return Transforms(transforms, sides | {"target": target})
 
@@ -323,14 +386,14 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
         return load_published([path])
     if not path.exists():
         made = "a file made by 'nlgauge align fit' or 'nlgauge build means'"
-        refuse_word("transforms", name, ("none", POSITION_NORM), file=made)
-        msg = f"transform {name!r} does not exist: expected {POSITION_NORM}, or {made}"
+        refuse_word("transforms", name, ("none", *FIXED_NORMS), file=made)
+        msg = f"transform {name!r} does not exist: expected {', '.join(FIXED_NORMS)}, or {made}"
         raise InputError(msg)
     for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
         if read_format(path) == kind.FORMAT:
             return kind.load(path)
     msg = (
-        f"{path.name!r} is not a transform: expected {POSITION_NORM}, or a file made by 'nlgauge align fit' or "
-        "'nlgauge build means'"
+        f"{path.name!r} is not a transform: expected {', '.join(FIXED_NORMS)}, or a file made by 'nlgauge align fit' "
+        "or 'nlgauge build means'"
     )
     raise FileFormatError(msg)

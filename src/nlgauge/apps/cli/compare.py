@@ -194,8 +194,8 @@ class _Files:
         if json and len(json) < len(self.specs):
             other = next(spec for spec in self.specs if spec not in json)
             msg = (
-                f"{json[0]!r} is a saved run and {other!r} is a text file; compare saved runs or text files, not both. "
-                f"To save a run: nlgauge score {other} --refs REF -o {Path(other).stem}.json"
+                f"{json[0]!r} is a saved run and {other!r} is a text file; compare saved runs or text files, not "
+                f"both. To save a run: nlgauge score {other} --refs REF -o {Path(other).stem}.json"
             )
             raise RecipeError(msg)
         return bool(json)
