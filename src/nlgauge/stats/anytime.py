@@ -46,7 +46,7 @@ class ConfidenceSequence:
     """Intervals for a mean that are valid at all n at once.
 
     >>> sequence = ConfidenceSequence(alpha=0.05)
-    >>> round(sequence.half_width(200, 1.0), 4)
+    >>> round(float(sequence.half_width(200, 1.0)), 4)
     0.2146
     """
 

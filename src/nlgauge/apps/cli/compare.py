@@ -29,6 +29,7 @@ from nlgauge.apps.cli.common import (
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
+from nlgauge.apps.cli.gate import GATE_FAILED, GATE_UNDECIDED, GateOptions, gate_status, gate_systems
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text
 from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option
@@ -42,9 +43,10 @@ from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
 from nlgauge.studies.compare.comparison import CompareSettings
+from nlgauge.studies.compare.gate import GateNotRun, NoDecision, gate
 from nlgauge.studies.compare.paired_differences import draw_pairs
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
-from nlgauge.studies.compare.report import ComparisonReport, GateNotRun, NoDecision, gate
+from nlgauge.studies.compare.report import ComparisonReport
 from nlgauge.studies.compare.system_scores import (
     SystemScores,
     imported_table,
@@ -299,42 +301,8 @@ def _judge(spec: str) -> str:
 #: The table for a paper, next to the tables of TSV.
 PAPER = "paper"
 
-#: Exit status when the new system is significantly worse than the old one.
-GATE_FAILED = 3
-#: Exit status with --strict when the test cannot decide.
-GATE_UNDECIDED = 4
-
 #: Settings that the comparison of runs reads too.
 _SETTINGS_OF_RUNS = ("alpha", "level", "permutations", "seed", "tests_shown")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateOptions(OptionSet):
-    """Options of the gate."""
-
-    gate: bool = option(
-        False, Flag(), help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first"
-    )
-    strict: bool = option(
-        False,
-        Flag(),
-        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
-        needs="gate",
-    )
-    base: str | None = option(
-        None, Text("a system"), help="system to compare with (default: the first of two)", needs="gate", hidden=True
-    )
-    new: str | None = option(
-        None, Text("a system"), help="system that is tested (default: the second of two)", needs="gate", hidden=True
-    )
-    gate_metric: str | None = option(
-        None,
-        Text("a metric"),
-        help="the only metric that decides (default: each can fail the gate)",
-        needs="gate",
-        hidden=True,
-        metavar="METRIC",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,9 +348,8 @@ def _run(args: argparse.Namespace) -> int:
             reason = in_flags(str(error), vars(args))
             write_output(args.output, GateNotRun(NoDecision("not-run", reason)).render("json"))
         raise
-    decision, status = comparison.gate, 0
-    if decision is not None and not decision.passed:
-        status = GATE_FAILED if decision.failed else GATE_UNDECIDED if args.strict else 0
+    decision = comparison.gate
+    status = 0 if decision is None else gate_status(decision, strict=args.strict)
     try:
         write_output(args.output, _render(comparison, args))
         write_figure(args.plot, comparison.save_figure)
@@ -469,7 +436,7 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
 
     def check_systems(systems: Sequence[str]) -> None:
         if args.gate:
-            _gate_systems(systems, args)
+            gate_systems(systems, args)
         if args.budget is not None and not args.runs:
             budgets.update(read_budgets(args.budget, systems))
 
@@ -493,30 +460,11 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
     comparison = compare_systems(inputs.tables, settings=settings)
     decision = None
     if args.gate:
-        base, new = _gate_systems(inputs.tables[0].systems, args)
+        base, new = gate_systems(inputs.tables[0].systems, args)
         least = {"alpha": settings.alpha, "smallest_difference": settings.smallest_difference}
         decision = gate(comparison, base=base, new=new, metric=args.gate_metric, **least)
     scored = (comparison.metrics, comparison.disagreements, settings, comparison.signature)
     return ComparisonReport(*scored, gate=decision, budgets=budgets, verdicts=verdicts), inputs
-
-
-def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str, str]:
-    """The systems of --base and --new; by default the only two."""
-    if len(systems) < 2:
-        msg = f"--gate needs two systems, got {len(systems)}: nlgauge compare base.txt new.txt --refs ref.txt --gate"
-        raise RecipeError(msg)
-    if len(systems) > 2 and (args.base is None or args.new is None):
-        msg = f"--gate takes two of the {len(systems)} systems: name them with --base NAME --new NAME"
-        raise RecipeError(msg)
-    chosen = (args.base or systems[0], args.new or systems[1])
-    for flag, name in zip(("--base", "--new"), chosen, strict=True):
-        if name not in systems:
-            msg = f"{flag}: unknown system {name!r}; systems: {', '.join(map(repr, systems))}"
-            raise RecipeError(msg)
-    if chosen[0] == chosen[1]:
-        msg = f"--gate compares two systems, but --base and --new are both {chosen[0]!r}"
-        raise RecipeError(msg)
-    return chosen
 
 
 def _write_report(path: Path, comparison: ComparisonReport, inputs: Inputs, args: argparse.Namespace) -> None:

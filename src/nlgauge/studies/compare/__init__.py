@@ -9,6 +9,7 @@ from nlgauge.studies.compare.comparison import (
     SystemComparison,
     SystemRow,
 )
+from nlgauge.studies.compare.gate import GateResult, gate
 from nlgauge.studies.compare.rankings import (
     different_top3,
     different_winner,
@@ -18,7 +19,6 @@ from nlgauge.studies.compare.rankings import (
     win_counts,
 )
 from nlgauge.studies.compare.repeated_runs import RunComparison, SystemRuns, compare_runs
-from nlgauge.studies.compare.report import GateResult, gate
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import SystemScores, system_scores
 from nlgauge.studies.compare.systems import compare, compare_systems
