@@ -46,7 +46,7 @@ def test_every_command_of_the_page_can_be_typed(shown: Path, capsys: pytest.Capt
 
 
 def test_the_command_of_the_workflow_writes_its_summary(shown: Path) -> None:
-    (words,) = re.findall(r"run: >\n((?:          .*\n)+)", YAML)
+    (words,) = re.findall(r"run: >\n((?:      .*\n)+)", YAML)
     assert main([*words.split()[1:], "--quiet"]) in (0, 3)
     assert (shown / "summary.md").read_text(encoding="utf-8").startswith("**gate ")
 
