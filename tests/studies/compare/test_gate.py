@@ -12,7 +12,7 @@ from tests.studies.compare.made_scores import made, scores_of, table
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.compare.comparison import TestName
-from nlgauge.studies.compare.gate import GateResult, gate
+from nlgauge.studies.compare.gates import GateResult, gate
 from nlgauge.studies.compare.systems import compare_systems
 
 RNG = np.random.default_rng(1)

@@ -43,7 +43,7 @@ from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
 from nlgauge.studies.compare.comparison import CompareSettings
-from nlgauge.studies.compare.gate import GateNotRun, NoDecision, gate
+from nlgauge.studies.compare.gates import GateNotRun, NoDecision, gate
 from nlgauge.studies.compare.paired_differences import draw_pairs
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nlgauge.core.kinds import Flag, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import RecipeError
-from nlgauge.studies.compare.gate import GateResult
+from nlgauge.studies.compare.gates import GateResult
 
 #: Exit status when the new system is significantly worse than the old one.
 GATE_FAILED = 3

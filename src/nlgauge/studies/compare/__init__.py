@@ -9,7 +9,7 @@ from nlgauge.studies.compare.comparison import (
     SystemComparison,
     SystemRow,
 )
-from nlgauge.studies.compare.gate import GateResult, gate
+from nlgauge.studies.compare.gates import GateResult, gate
 from nlgauge.studies.compare.rankings import (
     different_top3,
     different_winner,

@@ -8,7 +8,7 @@ from typing import Any
 from nlgauge.errors import InputError
 from nlgauge.io.table import Cell, Table
 from nlgauge.studies.compare.comparison import SystemComparison
-from nlgauge.studies.compare.gate import GateResult
+from nlgauge.studies.compare.gates import GateResult
 from nlgauge.studies.compare.repeated_runs import Budgets, RunComparison, draw_run_budgets
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, budget_names, comparison_tables
 from nlgauge.studies.compare.verdicts import VerdictComparison
