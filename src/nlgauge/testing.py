@@ -27,7 +27,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from nlgauge.core.metric import Metric
+from nlgauge.core.metric import Metric, reads_sources
 from nlgauge.core.pairs import matrix
 from nlgauge.core.registry import parse_metric
 from nlgauge.core.score import Score
@@ -72,7 +72,7 @@ REFERENCES = (
 
 
 def _score(metric: Metric, /, hypotheses: Sequence[str], references: Sequence[str], **options: object) -> Score:
-    sources = references if isinstance(metric, VectorMetric) and metric.against == "source" else None
+    sources = references if reads_sources([metric]) else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)
         keywords: dict[str, object] = {"metric": [metric], "sources": sources} | options
@@ -114,7 +114,7 @@ def batches(metric: Metric) -> None:
 
 def all_pairs(metric: Metric) -> None:
     """`nlgauge.matrix` gives a pair the same score."""
-    if metric.whole_corpus:
+    if metric.whole_corpus or getattr(metric, "needs_sources", False):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NlgaugeWarning)

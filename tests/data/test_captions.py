@@ -193,9 +193,12 @@ def test_compressions_have_means_of_ratings(tmp_path: Path) -> None:
     assert table.human["grammar"].tolist() == [2.5, 1.0, 2.5, 1.0]
     assert table.gold().tolist() == [2.0, 1.0, 2.75, 1.0]
     result = reproduce(PAPER_TABLES["bertscore-table10"], at=tmp_path, model="none")
-    bleu = {row.name: row.cells for row in result.rows}["BLEU"]
-    scores = nlgauge.score(list(table.hypothesis), list(table.references), "bleu").bleu
-    assert bleu["meaning"].ours == pytest.approx(correlation(scores, [1.5, 1.0, 3.0, 1.0]))
+    cells = {row.name: row.cells for row in result.rows}
+    texts = list(table.hypothesis), list(table.references)
+    scores = {"BLEU": nlgauge.score(*texts, "bleu"), "SARI": nlgauge.score(*texts, "sari", sources=table.source)}
+    for row, score in scores.items():
+        expected = correlation(score.segments[score.main], [1.5, 1.0, 3.0, 1.0])
+        assert cells[row]["meaning"].ours == pytest.approx(expected)
 
 
 def test_unknown_codes_of_ratings_are_refused(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class _Metric(TypedDict, total=False):
     unit: Literal["word", "sentence"]
     unknown: Literal["error", "zero", "score"]
     unmatched: Literal["ignored", "origin", "profile"]
-    variant: Literal["d", "plain"]
+    variant: Literal["d", "plain", "evaluate", "released"]
     vectors: str | PathLike[str]
     weight: float
     weighting: str

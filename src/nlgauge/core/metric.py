@@ -384,6 +384,15 @@ def base_metrics(recipes: Iterable[Metric]) -> list[Metric]:
     return [metric for recipe in recipes for metric in recipe.base_metrics]
 
 
+def reads_sources(metrics: Iterable[Metric]) -> bool:
+    """Whether one of them compares with sources, alone or next to references."""
+    return any(
+        getattr(metric, "against", "refs") == "source" or getattr(metric, "needs_sources", False)
+        for recipe in metrics
+        for metric in recipe.base_metrics
+    )
+
+
 def needs_no_reference(metrics: Iterable[Metric]) -> bool:
     """Whether all of them read the hypotheses only, so neither references nor sources are needed."""
     return all(getattr(metric, "against", "refs") == "nothing" for metric in metrics)
@@ -395,10 +404,19 @@ class TextMetric(Metric):
 
     against: ClassVar[str] = "refs"
     """What hypotheses are compared with: `refs` or `nothing`."""
+    needs_sources: ClassVar[bool] = False
+    """Whether the metric compares with the sources as well; then `score_texts` gets them as the keyword `sources`."""
 
     @abstractmethod
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         """Scores of one system."""
+
+    def score_system(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], sources: Sequence[str] | None
+    ) -> SystemResult:
+        """Scores of one system, with its sources if the metric needs them."""
+        more: dict[str, Any] = {"sources": sources} if self.needs_sources else {}
+        return self.score_texts(hypotheses, references, **more)
 
     def language_problem(self, references: Sequence[Sequence[str]]) -> str:
         """A warning if the scores are unreliable in the language of these references; else empty."""

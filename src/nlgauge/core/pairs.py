@@ -174,6 +174,9 @@ def prepare_pairs(recipe: Metric, pairs: TextPairs, options: RunOptions, check: 
             reason, fix = metric.describe_dependence()
             msg = f"{reason}, and a pair of texts alone has none; {fix}"
             raise RecipeError(msg)
+        if getattr(metric, "needs_sources", False):
+            msg = f"{metric.name} compares a text with its source and its references at once; use nlgauge.score"
+            raise RecipeError(msg)
         if isinstance(metric, VectorMetric) and metric.group > 1:
             msg = f"transforms={metric.transforms!r} needs neighbouring segments, which pairs do not have"
             raise RecipeError(msg)

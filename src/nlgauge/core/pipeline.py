@@ -126,7 +126,9 @@ def _score_texts(text_metric: PreparedTextMetric, prepared: Prepared) -> list[Sc
         naming_documents(corpus),
     ):
         return [
-            _make_score(text_metric, system, metric.score_texts(hypotheses, corpus.references), (), prepared)
+            _make_score(
+                text_metric, system, metric.score_system(hypotheses, corpus.references, corpus.sources), (), prepared
+            )
             for system, hypotheses in corpus.systems.items()
         ]
 

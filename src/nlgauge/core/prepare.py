@@ -40,7 +40,7 @@ from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, name_selecting_language, offer_multilingual
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import ModelNotFoundError, RecipeError, UnknownTextError
+from nlgauge.errors import InputError, ModelNotFoundError, RecipeError, UnknownTextError
 from nlgauge.io.storage import short_digest
 from nlgauge.text.languages import count_scripts
 
@@ -177,6 +177,9 @@ def _prepare_texts(
     for number, metric in metrics.items():
         hypotheses_only = metric.against == "nothing"
         view = corpus if hypotheses_only else corpus.compared_with("refs", metric=metric.name, choice=False)
+        if metric.needs_sources and corpus.sources is None:
+            msg = f"{metric.name} needs the source texts as well as references; pass them with sources="
+            raise InputError(msg)
         refs = "none" if hypotheses_only else view.reference_count
         fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, fields)

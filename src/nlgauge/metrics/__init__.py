@@ -35,6 +35,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.rouge import RougeSU as RougeSU
     from nlgauge.metrics.rouge import RougeW as RougeW
     from nlgauge.metrics.rouge_we import RougeWE as RougeWE
+    from nlgauge.metrics.sari import SARI as SARI
     from nlgauge.metrics.sbert import SBERT as SBERT
     from nlgauge.metrics.sentsim import SentSim as SentSim
     from nlgauge.metrics.smd import SMD as SMD
@@ -74,6 +75,7 @@ _FILES = {
     "RougeSU": "rouge",
     "RougeW": "rouge",
     "RougeWE": "rouge_we",
+    "SARI": "sari",
     "SBERT": "sbert",
     "SMD": "smd",
     "SentSim": "sentsim",

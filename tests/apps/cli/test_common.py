@@ -64,6 +64,16 @@ def test_unused_source_is_warned_of(run: Run) -> None:
     assert "--source" not in run(*SCORE, "--source", "b.txt", "--metric", "bleu", "-q").err
 
 
+def test_sari_takes_source_and_references(run: Run, refused: Refusal) -> None:
+    assert not run(*SCORE, "--source", "b.txt", "--metric", "sari").err.count("not used")
+    assert "sari needs the source texts as well as references; pass them with --source" in refused(
+        1, *SCORE, "--metric", "sari"
+    )
+    pair = ("explain", "pair", "--hyp-text", "A cat.", "--ref-text", "A cat.", "--metric", "sari")
+    assert "give --ref-text TEXT and --source-text TEXT" in refused(2, *pair)
+    assert "sari is 100.000" in run(*pair, "--source-text", "A big cat.").out
+
+
 @pytest.mark.parametrize("option", [("--levels", "segment"), ("--agreement", "kendall"), ("--criterion", "x")])
 def test_options_about_judgements_are_refused_without_data(refused: Refusal, option: tuple[str, str]) -> None:
     assert f"{option[0]} works only with --data NAME" in refused(2, *STUDY, *option)

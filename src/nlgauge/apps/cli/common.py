@@ -24,7 +24,7 @@ from typing import Any, Literal
 from nlgauge.apps.cli.flags import Flags, check_options, flag_of, given_options, set_option
 from nlgauge.core.corpus import LINE_NAMES, SEGMENT_NAMES, TextNames, document_rows, join_documents
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text, TextColumn
-from nlgauge.core.metric import base_metrics
+from nlgauge.core.metric import base_metrics, reads_sources
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.resources import Resource
@@ -302,7 +302,7 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
             msg = f"{recipe.name} uses src_lang only with against=source, which compares with the source"
             raise RecipeError(msg)
     names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
-    if getattr(args, "source", None) and args.refs:
+    if getattr(args, "source", None) and args.refs and not reads_sources(recipes):
         msg = f"--source is not used: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
         warnings.warn(msg, NlgaugeWarning, stacklevel=2)
     return call

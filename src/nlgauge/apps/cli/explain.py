@@ -31,7 +31,7 @@ from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_
 from nlgauge.apps.cli.operations import commands_of_group, read_segments, run_operation
 from nlgauge.apps.operations import operations
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, Text
-from nlgauge.core.metric import Metric, needs_no_reference
+from nlgauge.core.metric import Metric, needs_no_reference, reads_sources
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.short_signature import format_signature
@@ -116,7 +116,11 @@ def _check_pair(args: argparse.Namespace, recipe: Metric) -> None:
         msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
         raise RecipeError(msg)
     with_source = getattr(recipe, "against", "refs") == "source"
-    if args.source_text is not None and not with_source:
+    with_both = reads_sources([recipe]) and not with_source
+    if with_both and not (args.ref_text and args.source_text is not None):
+        msg = f"{recipe.name} compares with a reference and the source; give --ref-text TEXT and --source-text TEXT"
+        raise RecipeError(msg)
+    if args.source_text is not None and not with_source and not with_both:
         fix = "leave it out" if args.ref_text else "give --ref-text TEXT instead"
         if "against" in recipe.options():
             alone = "give it alone with" if args.ref_text else "use"

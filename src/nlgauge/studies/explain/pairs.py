@@ -396,9 +396,11 @@ class _Explainer:
         if len(references) == 1:
             return None
         rule, scores = reference_rule(metric), list[float]()
-        ((system, hypotheses),) = self.prepared.corpus.systems.items()
+        (system,) = self.prepared.corpus.systems
         if rule != "best" and isinstance(metric, TextMetric):
-            result = metric.score_texts([hypotheses[index]] * len(references), [[text] for text in references])
+            singles = self.prepared.corpus.take([index] * len(references))
+            (copies,) = singles.systems.values()
+            result = metric.score_system(copies, [[text] for text in references], singles.sources)
             scores = result.segments[metric.main].tolist()
         # A score that is scaled over the corpus has no value against one reference.
         elif rule == "mean" and not metric.whole_corpus and self.comparisons is not None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nlgauge.core.annotation import check_annotated_languages
 from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Text
-from nlgauge.core.metric import Metric, TextMetric, base_metrics
+from nlgauge.core.metric import Metric, TextMetric, base_metrics, reads_sources
 from nlgauge.core.notes import warn_about_languages
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.pipeline import run_metrics
@@ -172,7 +172,7 @@ def _metrics_to_try(chosen: Sequence[int], langpair: str, failed: Sequence[dict[
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
     """Languages of the compared texts; those of sources only if a metric uses them."""
     pairs = [pair.split("-") for pair in table.langpairs]
-    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in base_metrics(recipes))
+    sources = reads_sources(recipes)
     return [code for pair in pairs for code in (pair if sources else pair[-1:])]
 
 
@@ -184,7 +184,7 @@ def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
             remedy = f"; use {recipe.name}:against=source to compare with sources" * ("against" in recipe.options())
             msg = f"{recipe.name} needs references, and {table.name} has none{remedy}"
             raise InputError(msg)
-        if against == "source" and table.source is None:
+        if reads_sources([recipe]) and table.source is None:
             msg = f"{recipe.name} needs sources, and {table.name} has none"
             raise InputError(msg)
 

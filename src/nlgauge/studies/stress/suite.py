@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlgauge.core.annotation import AnnotatorName
 from nlgauge.core.corpus import References, as_texts
 from nlgauge.core.kinds import Choice, Many
-from nlgauge.core.metric import base_metrics
+from nlgauge.core.metric import base_metrics, reads_sources
 from nlgauge.core.options import option
 from nlgauge.core.result import Result
 from nlgauge.core.score import Score
@@ -232,7 +232,7 @@ def stress(
     if others is not None and len(others) != len(listed):
         msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(others)} paraphrases"
         raise InputError(msg)
-    with_source = any(getattr(recipe, "against", "refs") == "source" for recipe in base_metrics(recipes))
+    with_source = reads_sources(recipes)
     if with_source and sources is None:
         sources = listed
     systems = {_ORIGINAL: listed} | {entry.perturbation.name: list(entry.texts) for entry in changed}

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.core.kinds import Float, Int
-from nlgauge.core.metric import base_metrics
+from nlgauge.core.metric import reads_sources
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.core.scoring import Metrics, metric_list, metric_text, recipes_and_run, score_systems
@@ -449,7 +449,7 @@ def score_triples(triples: Triples, metric: Metrics | None = None, **options: Un
         "paraphrase": [entry.paraphrase for entry in triples.triples],
         "lookalike": [entry.lookalike for entry in triples.triples],
     }
-    with_source = any(getattr(entry, "against", "refs") == "source" for entry in base_metrics(recipes))
+    with_source = reads_sources(recipes)
     scores = score_systems(systems, anchors, metrics, sources=anchors if with_source else None, **keywords)
     wins = []
     for number, text in enumerate(map(metric_text, metrics)):
