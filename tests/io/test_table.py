@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.io.table import (
-    Formatted,
-    Marked,
-    Paragraphs,
-    Span,
-    Table,
-    display_width,
-    escape_control,
-    escape_latex,
-    fit_columns,
-)
+from nlgauge.io.escapes import display_width
+from nlgauge.io.table import Formatted, Marked, Paragraphs, Span, Table, fit_columns
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
 CELL = st.one_of(ANY_TEXT, st.integers(-9, 9), st.floats(-10, 10, allow_nan=False, allow_infinity=False), st.none())
@@ -115,23 +106,6 @@ def test_table_as_latex() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("\\", r"\textbackslash{}"),
-        ("~^<>|", r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\textbar{}"),
-        ("&%$#_{}", r"\&\%\$\#\_\{\}"),
-        ("a---b", "a-{}-{}-b"),
-        ("*", "{*}"),
-        ("a[1]*", "a[1]*"),
-        ("a\nb", r"a\textbackslash{}nb"),
-        ("Straße 漢", "Straße 漢"),
-    ],
-)
-def test_latex_escapes(text: str, escaped: str) -> None:
-    assert escape_latex(text) == escaped
-
-
 def test_table_as_markdown() -> None:
     table = Table(
         ["system", "f1"], [["a_b|c\n", -0.5], ["漢字", Marked(1.0)]], caption="a caption", notes=["# a note"]
@@ -145,13 +119,6 @@ def test_spans_name_the_columns_in_text_and_tsv() -> None:
     table = Table(["system", "f1"], [["a", 1.0]], spans=[Span(""), Span("bertscore", 1, "higher")])
     assert table.to_tsv(width=1) == "system\tbertscore f1\na\t1.0\n"
     assert table.to_text(width=1).startswith("system  bertscore f1\n")
-
-
-def test_widths_and_escapes() -> None:
-    assert display_width("\u1112\u1161\u11ab") == 2  # a decomposed Hangul syllable
-    assert display_width("ｆ１") == 4
-    assert display_width("") == 0
-    assert escape_control("\x1b[31m\udcff") == "\\x1b[31m\\udcff"
 
 
 def test_malformed_tables_are_refused() -> None:

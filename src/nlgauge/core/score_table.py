@@ -38,9 +38,10 @@ from nlgauge.core.score_layout import (
 )
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, SignatureError
+from nlgauge.io.numbers import format_count
 from nlgauge.io.paper_table import HasPaperTable, MetricScores, PaperKeywords, PaperTable, paper_table
 from nlgauge.io.storage import ContentError, FrozenTable, json_text, text_digest
-from nlgauge.io.table import Table, format_count
+from nlgauge.io.table import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

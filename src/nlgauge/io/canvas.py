@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from nlgauge.errors import NlgaugeWarning, RecipeError
+from nlgauge.io.escapes import shorten_name
 from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
-from nlgauge.io.table import shorten_name
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#222222")

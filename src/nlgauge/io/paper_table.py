@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from nlgauge.errors import RecipeError
-from nlgauge.io.table import Formatted, Table, escape_html, escape_latex, escape_markdown, format_count
+from nlgauge.io.escapes import escape_html, escape_latex, escape_markdown
+from nlgauge.io.numbers import format_count
+from nlgauge.io.table import Formatted, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

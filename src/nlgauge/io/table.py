@@ -1,4 +1,4 @@
-r"""Tables as aligned text, TSV, CSV, LaTeX, Markdown or HTML, and numbers in sentences.
+r"""Tables as aligned text, TSV, CSV, LaTeX, Markdown or HTML.
 
     text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
@@ -9,97 +9,22 @@ r"""Tables as aligned text, TSV, CSV, LaTeX, Markdown or HTML, and numbers in se
 Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number is highlighted, a `Probability`
 is never written as 0. Control characters in a cell, such as tabs and line ends, are written as escapes (`\t`, `\n`,
 `\x1b`), so they cannot break the grid or affect the terminal. Every format ends with a newline.
-
-Numbers in sentences have decimals by the size of a metric's scores, true minus signs and short p-values.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import html
 import io
 import math
-import re
 import textwrap
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from nlgauge.errors import InputError, RecipeError
-
-
-def format_count(count: int, noun: str) -> str:
-    """Format a count with its noun.
-
-    >>> format_count(1, "segment"), format_count(1200, "segment")
-    ('1 segment', '1,200 segments')
-    """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def decimals_for(scores: Iterable[float]) -> int:
-    """Decimals for the scores of a metric: 4 for scores around 1, 2 for scores up to 100.
-
-    >>> decimals_for([0.91, 0.88]), decimals_for([34.2])
-    (4, 2)
-    """
-    return 2 if max((abs(score) for score in scores), default=0.0) >= 10 else 4
-
-
-def format_number(value: float | None, decimals: int) -> str:
-    """Format a number with a true minus sign; None gives an empty text.
-
-    >>> format_number(-0.5, 2), format_number(-0.001, 2), format_number(None, 2)
-    ('−0.50', '0.00', '')
-    """
-    if value is None or not math.isfinite(value):
-        return ""
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if not float(text) else text.replace("-", "−")
-
-
-def format_signed(value: float, decimals: int) -> str:
-    """Format a difference with its sign.
-
-    >>> format_signed(0.05, 2), format_signed(-0.05, 2), format_signed(0.0, 2)
-    ('+0.05', '−0.05', '0.00')
-    """
-    text = format_number(value, decimals)
-    return f"+{text}" if value > 0 and float(text) else text
-
-
-def format_p(p: float) -> str:
-    """Format a p-value for a sentence.
-
-    >>> format_p(0.0001), format_p(0.0123), format_p(1.0)
-    ('p < 0.001', 'p = 0.012', 'p = 1.000')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def format_level(level: float) -> str:
-    """Format a confidence level in per cent.
-
-    >>> format_level(0.95), format_level(0.995)
-    ('95 %', '99.5 %')
-    """
-    return f"{100 * level:g} %"
-
-
-def deviation_notes(texts: Iterable[str]) -> list[str]:
-    """A note that explains numbers of deviations, if the texts contain one.
-
-    >>> deviation_notes(["435 rows of lv-en (D8.12)", "aclanthology.org/D19-1053"])
-    ['numbers such as D8.12 are rows of docs/deviations.md']
-    """
-    for text in texts:
-        if match := re.search(r"\bD\d+(\.\d+)?(?![\w-])", text):
-            return [f"numbers such as {match[0]} are rows of docs/deviations.md"]
-    return []
-
+from nlgauge.io.escapes import display_width, escape_control, escape_html, escape_latex, escape_markdown, shorten_name
 
 #: Line length at which lists are wrapped.
 LINE = 120
@@ -145,19 +70,6 @@ class Probability(NamedTuple):
 Cell: TypeAlias = str | int | float | Marked | Probability | None
 HtmlCell: TypeAlias = str | int | float | Marked | None
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",  # the default font encoding of LaTeX prints other signs for these three
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        **{char: "\\" + char for char in "&%$#_{}"},
-    }
-)
-#: Characters that start formulas in notebooks: $...$, \(...\), \begin{...}.
-_FORMULA = re.compile(r"[$\\]")
 _ARROWS = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", None: ""}
 _OPPOSITE: dict[str | None, str | None] = {"higher": "lower", "lower": "higher", None: None}
 
@@ -462,83 +374,12 @@ def _html_cell(cell: HtmlCell, width: int) -> str:
     return f"{cell:.{width}f}" if isinstance(cell, float) else escape_html(str(cell))
 
 
-def escape_html(text: str) -> str:
-    """Escape text for HTML, and for MathJax with the classes that it ignores."""
-    return _FORMULA.sub(r'<span class="tex2jax_ignore mathjax_ignore">\g<0></span>', html.escape(text))
-
-
-#: Characters of the categories Cc, Cs, Zl and Zp of Unicode.
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def escape_control(text: str) -> str:
-    r"""Escape control characters, line ends and lone surrogates.
-
-    >>> escape_control("a\tb\u2028c")
-    'a\\tb\\u2028c'
-    """
-    return _INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
-
-
-def display_width(text: str) -> int:
-    """Width of a text in terminal cells: 2 for wide East Asian characters, 0 for combining marks.
-
-    >>> display_width("漢字"), display_width("e\u0301"), display_width("ab")
-    (4, 1, 2)
-    """
-    total = 0
-    # NFC, because file names on macOS are decomposed: a Hangul syllable would count as three characters.
-    for char in unicodedata.normalize("NFC", text):
-        if unicodedata.category(char) not in ("Mn", "Me", "Cf"):
-            total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-    return total
-
-
-def shorten_name(text: str, size: int) -> str:
-    """The text with an ellipsis in its middle where it takes more than `size` cells of a terminal.
-
-    Names of systems differ at their ends.
-
-    >>> shorten_name("transformer-base-v2", 12), shorten_name("base", 12)
-    ('transf…se-v2', 'base')
-    """
-    if display_width(text) <= size:
-        return text
-    head, tail = text, text
-    while display_width(head) > size // 2:
-        head = head[:-1]
-    while display_width(tail) > size - size // 2 - 1:
-        tail = tail[1:]
-    return f"{head}…{tail}"
-
-
 def _shortened(cell: Cell, size: int) -> Cell:
     return (
         shorten_name(escape_control(cell), size)
         if isinstance(cell, str) and not isinstance(cell, Formatted)
         else cell
     )
-
-
-def escape_latex(text: str) -> str:
-    r"""Escape text for LaTeX.
-
-    >>> escape_latex("50%_a--b")
-    '50\\%\\_a-{}-b'
-    """
-    escaped = re.sub("-(?=-)", "-{}", escape_control(text).translate(_LATEX))  # "--" would print as a dash
-    # After \\ and \midrule, also across a line end, LaTeX reads "[" or "*" as an argument.
-    return re.sub(r"^\s*[\[*]", lambda match: f"{{{match[0]}}}", escaped)
-
-
-def escape_markdown(text: str) -> str:
-    r"""Escape text for Markdown; numbers do not change.
-
-    >>> escape_markdown("a_b <i>|"), escape_markdown("-0.5")
-    ('a\\_b &lt;i&gt;\\|', '-0.5')
-    """
-    escaped = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape_control(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _markdown_row(cells: Iterable[str]) -> str:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from nlgauge._version import __version__
 from nlgauge.core.short_signature import shorten_text
+from nlgauge.io.numbers import format_count, format_level, format_number
 from nlgauge.io.storage import write_atomic
-from nlgauge.io.table import Cell, Table, format_count, format_level, format_number
+from nlgauge.io.table import Cell, Table
 from nlgauge.report.elements import (
     Html,
     export,

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.io.canvas import ticks
-from nlgauge.io.table import Cell, Table, format_level, format_number, format_p, format_signed
+from nlgauge.io.numbers import format_level, format_number, format_p, format_signed
+from nlgauge.io.table import Cell, Table
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.paired_differences import PairedDifferences, paired_differences
 from nlgauge.studies.compare.sentences import decision_rule, metric_decimals

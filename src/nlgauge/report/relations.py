@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgauge._version import __version__
+from nlgauge.io.numbers import format_count, format_number
 from nlgauge.io.storage import write_atomic
-from nlgauge.io.table import Marked, Probability, Table, format_count, format_number
+from nlgauge.io.table import Marked, Probability, Table
 from nlgauge.report.elements import Html, export, heads, joined, joined_style, scrolling, tag
 
 if TYPE_CHECKING:

@@ -37,7 +37,8 @@ from nlgauge.core.signature import Signature
 from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError, TooLongError
-from nlgauge.io.table import LINE, Cell, Table, format_count
+from nlgauge.io.numbers import format_count
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.metrics.cohesion import connectivity, count_devices
 from nlgauge.metrics.parts.foci import NO_NOUN, Foci, find_foci
 from nlgauge.text.annotation import AnnotatedText, Annotator

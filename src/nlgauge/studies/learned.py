@@ -36,8 +36,9 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, recipes_and_run
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.numbers import format_signed
 from nlgauge.io.storage import arrays_digest
-from nlgauge.io.table import LINE, Cell, Table, format_signed
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.metrics.parts.learned_weights import (
     CrossValidation,
     LearnedWeights,

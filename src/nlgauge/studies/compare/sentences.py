@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nlgauge.core.registry import metric_title
-from nlgauge.io.table import decimals_for, format_level, format_number, format_p
+from nlgauge.io.numbers import decimals_for, format_level, format_number, format_p
 
 if TYPE_CHECKING:
     from nlgauge.stats.resampling import Interval

@@ -17,18 +17,10 @@ from typing import TYPE_CHECKING, Any
 from nlgauge.core.registry import table_decimals
 from nlgauge.core.short_signature import format_signature, shorten_text
 from nlgauge.errors import InputError
+from nlgauge.io.escapes import escape_markdown
+from nlgauge.io.numbers import format_count, format_level
 from nlgauge.io.paper_table import MetricScores, PaperKeywords, PaperTable, code_span, paper_table
-from nlgauge.io.table import (
-    Cell,
-    Formatted,
-    Marked,
-    Paragraphs,
-    Probability,
-    Table,
-    escape_markdown,
-    format_count,
-    format_level,
-)
+from nlgauge.io.table import Cell, Formatted, Marked, Paragraphs, Probability, Table
 from nlgauge.studies.compare.sentences import decision_rule, metric_decimals, plain_verdicts, title_of
 
 if TYPE_CHECKING:

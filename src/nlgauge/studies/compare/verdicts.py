@@ -25,7 +25,8 @@ from nlgauge.core.result import Result
 from nlgauge.core.short_signature import format_signature
 from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.table import Table, format_count
+from nlgauge.io.numbers import format_count
+from nlgauge.io.table import Table
 from nlgauge.io.tables import Row
 from nlgauge.stats.numeric import blocks
 from nlgauge.stats.paired_tests import sign_test

@@ -18,7 +18,9 @@ from typing import Any
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels
-from nlgauge.io.table import Cell, Table, escape_control, escape_markdown, format_signed
+from nlgauge.io.escapes import escape_control, escape_markdown
+from nlgauge.io.numbers import format_signed
+from nlgauge.io.table import Cell, Table
 from nlgauge.studies.explain.explanation import (
     SIDES,
     Attribution,

@@ -27,7 +27,8 @@ from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import Result
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError, NlgaugeError, RecipeError, did_you_mean
-from nlgauge.io.table import LINE, Cell, Formatted, Table, format_count
+from nlgauge.io.numbers import format_count
+from nlgauge.io.table import LINE, Cell, Formatted, Table
 from nlgauge.stats.correlation import correlate, roc_auc
 from nlgauge.stats.numeric import Vector
 from nlgauge.studies.meta.levels import AGGREGATES, Matrix, grouped_level

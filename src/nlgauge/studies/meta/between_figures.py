@@ -9,7 +9,7 @@ import numpy as np
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles, shorten
-from nlgauge.io.table import format_number
+from nlgauge.io.numbers import format_number
 from nlgauge.stats.correlation import correlate
 from nlgauge.studies.meta.between import (
     HUMAN,

@@ -43,7 +43,8 @@ from nlgauge.data.judgements import RankedPairs
 from nlgauge.encoders.run_context import run_context
 from nlgauge.errors import NlgaugeError
 from nlgauge.io.canvas import series_styles
-from nlgauge.io.table import Cell, Marked, Table, format_count
+from nlgauge.io.numbers import format_count
+from nlgauge.io.table import Cell, Marked, Table
 from nlgauge.stats.correlation import CorrelationDraws, Undefined, bootstrap_correlations, correlate
 from nlgauge.stats.counted_bootstrap import bootstrap_auc, bootstrap_tau
 from nlgauge.stats.resampling import bootstrap_mean

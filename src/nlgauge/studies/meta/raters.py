@@ -26,7 +26,8 @@ from nlgauge.core.kinds import Choice, Float, Int, Many, Text
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.result import Result
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.table import LINE, Cell, Table, format_count, format_level
+from nlgauge.io.numbers import format_count, format_level
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.io.tables import check_header, parse_table, read_bytes, suffix_format
 from nlgauge.stats.numeric import LEAST_RESAMPLES, Vector
 from nlgauge.stats.raters import (

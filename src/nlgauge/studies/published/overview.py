@@ -27,8 +27,9 @@ from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import select_known
 from nlgauge.encoders.run_context import current_run, run_context
 from nlgauge.errors import InputError, NlgaugeError, RecipeError
+from nlgauge.io.numbers import deviation_notes, format_count
 from nlgauge.io.storage import json_text, text_digest, write_atomic
-from nlgauge.io.table import LINE, Cell, Formatted, Table, deviation_notes, format_count
+from nlgauge.io.table import LINE, Cell, Formatted, Table
 from nlgauge.studies.published.load import PAPER_TABLES
 from nlgauge.studies.published.reproduce import KINDS, KnownScores, ReproduceOptions, StudyInputs, reproduce
 from nlgauge.studies.published.runs import NO_MODEL, TimeLimitError, describe_error

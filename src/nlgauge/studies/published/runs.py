@@ -16,10 +16,11 @@ from nlgauge.data.judgements import JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, NlgaugeError, RecipeError
+from nlgauge.io.numbers import deviation_notes
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
-from nlgauge.io.table import LINE, Cell, Formatted, Marked, Table, deviation_notes
+from nlgauge.io.table import LINE, Cell, Formatted, Marked, Table
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow
