@@ -46,6 +46,8 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     assert "MoverScore-1 and BERTScore's recall; models in print: " in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
+    assert "released scores; dissertation, chapter 12, Table 3" in in_print
+    assert "none, not here" not in in_print
     assert "bagel; not here: sfhotel" in run("study", "reproduce", "list", "--at", ".").out
     listed = json.loads(run("study", "reproduce", "list", "--format", "json").out)["entries"]
     described = {entry["id"]: entry for entry in listed if entry["id"] is not None}

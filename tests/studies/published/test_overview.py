@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.data.test_captions import write_compressions
 from tests.studies.published.rankings.small_frames import write_frames
 
 from nlgauge.encoders.run_context import current_run
 from nlgauge.errors import RecipeError
+from nlgauge.studies.published import agreement
 from nlgauge.studies.published import overview as module
 from nlgauge.studies.published.overview import Overview, ReproducedEntry, reproduce_all
 from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, compared_cell
@@ -155,6 +157,24 @@ def test_time_limit_ends_one_table_and_not_the_next(
     assert not same.entries[0].was_run
     longer = reproduce_all(tables=["bt-figure2"], at=str(data), minutes=2, state_folder=folder)
     assert longer.entries[0].was_run
+
+
+def test_time_limit_keeps_rows_that_are_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "RawData").mkdir()
+    write_compressions(tmp_path / "RawData")
+    compute, seconds = agreement.score_judgements, [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: seconds[0])
+
+    def slow(table: object, recipes: list[str], **options: object) -> object:
+        if recipes == ["rougel"]:
+            seconds[0] = 100.0
+        return compute(table, recipes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(agreement, "score_judgements", slow)
+    (entry,) = reproduce_all(tables=["bertscore-table10"], at=str(tmp_path), model="none", minutes=1).entries
+    assert entry.limited
+    assert {cell.row for cell in entry.cells if cell.ours is not None} >= {"BLEU", "METEOR"}
+    assert "ROUGE-L" not in {cell.row for cell in entry.cells if cell.ours is not None}
 
 
 def test_options_that_a_table_does_not_accept_are_left_out_and_parts_that_it_lacks_are_named(data: Path) -> None:

@@ -28,7 +28,7 @@ from nlgauge.studies.published.load import (
 )
 from nlgauge.studies.published.overview import SHARED, AllOptions, ReproducedEntry, reproduce_all
 from nlgauge.studies.published.reproduce import ReproduceOptions, StudyInputs, check_plotted, reproduce
-from nlgauge.studies.published.runs import data_at, models_at
+from nlgauge.studies.published.runs import NO_MODEL, data_at, models_at
 from nlgauge.studies.published.tables import PaperTable
 
 #: Options of a table, which cannot be combined with the list of tables.
@@ -173,7 +173,11 @@ def _models(table: PaperTable, models: Mapping[str, bool]) -> str:
         return "needs no model"
     printed = [models[model.name] for model in table.models]
     other = table.default_model
-    stands_in = "" if all(printed) else f"; in their place {other}, {'here' if models[other] else 'not here'}"
+    stands_in = f"; in their place {other}, {'here' if models[other] else 'not here'}"
+    if all(printed):
+        stands_in = ""
+    elif other == NO_MODEL:
+        stands_in = "; in their place released scores"
     return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
 
 
