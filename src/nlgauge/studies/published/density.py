@@ -8,22 +8,29 @@ One language is transformed, and methods estimate the transformation; the key of
                  for any t, which the centred rotation finds exactly (D10.9)
     bent         our variant: each step also bends the plane, y <- y + sin(x) and x <- x + sin(y), so the difference
                  grows with each step, and no rotation is exact
+    unpaired     MUSE and GAN-Real-NVP start from the identity between the means and see no pairs; with a constraint
+                 they have ten rounds of bootstrapping (Algorithm 1), each with new pairs by CSLS
 
-P@1 is the share of test occurrences whose nearest occurrence in the other language belongs to the same word.
+P@1 is the share of test occurrences whose nearest occurrence in the other language belongs to the same word. Figure 2
+correlates its mean over runs with k and with eps (`figure2`), Figure 3 shows both languages under each map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.io.canvas import WIDEST, finish_figure, legend_entries, new_panels, panel_grid, series_styles
 from nlgauge.io.packages import require
-from nlgauge.studies.alignment.flow_fit import fit_flow
+from nlgauge.stats.correlation import correlate
+from nlgauge.studies.alignment.adversarial_fit import fit_adversarial, fit_gan_flow
+from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
 from nlgauge.studies.alignment.training_loop import FlowOptions
 from nlgauge.studies.paired_evaluation import RankingOptions
 from nlgauge.studies.published.reproduce import Request
@@ -43,13 +50,19 @@ def compute_density(request: Request) -> Reproduction:
         raise RecipeError(msg)
     count = options.draws or _RUNS
     run.notes[f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}"] = None
-    return run.result([_density_row(run, row, count) for row in run.table.rows])
+    if run.table.experiment == "figure2":
+        return _compute_correlations(run, count)
+    spaces: dict[str, MappedSpace] = {}
+    rows = [_density_row(run, row, count, spaces) for row in run.table.rows]
+    return replace(run.result(rows), drawing=partial(_draw_spaces, run.table.title, spaces))
 
 
-def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
+def _density_row(run: Run, row: TableRow, count: int, spaces: dict[str, MappedSpace]) -> ReproducedRow:
+    """Compute a row; the first run of the first column is added to `spaces`."""
     fit = _find_fitter(run, row)
     if fit is None:
         return run.row(row, {}, NOT_COMPUTED if row.computed else row.note)
+    fit = fit_once(fit)
     ours: dict[str, float] = {}
     spread: dict[str, float] = {}
     for column in run.table.questions:
@@ -58,6 +71,8 @@ def _density_row(run: Run, row: TableRow, count: int) -> ReproducedRow:
             shares = run.table.scale * simulate_density(setup, fit, runs=count, seed=seed)
             ours[column.label] = float(shares.mean())
             spread[column.label] = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+            if row.name not in spaces:
+                spaces[row.name] = map_space(setup, fit, seed=seed)
     deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread else NOT_COMPUTED
     return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
 
@@ -69,10 +84,32 @@ def _find_fitter(run: Run, row: TableRow) -> Fitter | None:
     if row.key[0] in LINEAR:
         return LINEAR[row.key[0]]
     try:
-        return flow_fitter()
+        return network_fitter(*row.key)
     except MissingExtraError as error:
         run.missing[f"{row.name}: {error}"] = None
         return None
+
+
+def _compute_correlations(run: Run, count: int) -> Reproduction:
+    """Compute Figure 2; the setup of a column has `across`, the parameter that its correlation is with."""
+    rows, curves = [], {}
+    for row in run.table.rows:
+        fitter = _find_fitter(run, row)
+        fit, ours = None if fitter is None else fit_once(fitter), dict[str, float]()
+        for column in run.table.questions if fit is not None else ():
+            with run.or_missing(f"value of {row.name}, {column.label}"):
+                setup = {name: value for name, value in column.setup.items() if name != "across"}
+                curve = precision_curve(
+                    Setup(**setup),
+                    fit,
+                    across=column.setup["across"],
+                    runs=count,
+                    seed=run.request.rankings.seed,
+                )
+                curves[row.name, column.label] = curve
+                ours[column.label] = curve.correlation
+        rows.append(run.row(row, ours, row.note if ours else NOT_COMPUTED))
+    return replace(run.result(rows), drawing=partial(_draw_curves, run.table.title, curves))
 
 
 Matrix = NDArray[np.float64]
@@ -147,27 +184,68 @@ LINEAR: Mapping[str, Fitter] = {
 }
 
 
-def flow_fitter(*, seed: int = 0) -> Fitter:
-    """Build a function that fits Real-NVP; needs torch."""
+#: Methods that need torch, by name in the table; the last two see no pairs.
+NETWORKS: Mapping[str, Callable[..., Any]] = {
+    "FCNN": fit_fcnn,
+    "Real-NVP": fit_flow,
+    "MUSE": fit_adversarial,
+    "GAN-Real-NVP": fit_gan_flow,
+}
+
+#: n of Algorithm 1 in the simulation, and epochs: in each round, and without rounds.
+_ROUNDS, _EPOCHS_OF_ROUND, _EPOCHS = 10, 5, 30
+
+
+def network_fitter(name: str, constraint: str = "none", *, seed: int = 0) -> Fitter:
+    """Build a function that fits a method; needs torch."""
     require("torch", "torch")
 
     def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
-        # In a plane, half of a vector is one number: many narrow layers, and no likelihood (words are clusters, not
-        # normally distributed).
-        options = FlowOptions(
+        options = _network_options(name, constraint, len(source))
+        return NETWORKS[name](source, target, options=replace(options, seed=seed)).map.apply  # type: ignore[no-any-return]
+
+    return fit
+
+
+def _network_options(name: str, constraint: str, points: int) -> FlowOptions:
+    # In a plane, half of a vector is one number: many narrow layers. Cosines carry little information, so the
+    # criterion is the error of pairs, or the density.
+    if name in ("FCNN", "Real-NVP"):
+        return FlowOptions(
             couplings=4,
             hidden=64,
             epochs=60,
-            batch=min(64, max(16, len(source) // 8)),
+            batch=min(64, max(16, points // 8)),
             learning_rate=1e-2,
-            likelihood=0.0,
-            validation="error",  # in a plane, cosines carry little information
+            likelihood=0.0,  # words are clusters, not normally distributed
+            validation="error",
             patience=20,
-            seed=seed,
         )
-        return fit_flow(source, target, options=options).map.apply
+    rounds, epochs = (1, _EPOCHS) if constraint == "none" else (_ROUNDS, _EPOCHS_OF_ROUND)
+    return FlowOptions(
+        couplings=4,
+        hidden=64,
+        epochs=epochs,
+        rounds=rounds,
+        patience=epochs,
+        batch=min(256, max(16, points // 8)),
+        learning_rate=1e-2 if name == "MUSE" else 3e-3,
+        constraint=constraint,
+        validation="density",
+    )
 
-    return fit
+
+def fit_once(fit: Fitter) -> Fitter:
+    """Wrap a fitter, so that columns with the same training data share one map."""
+    maps: dict[bytes, Callable[[Matrix], NDArray[np.float32]]] = {}
+
+    def find_map(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
+        key = source.tobytes() + target.tobytes()
+        if key not in maps:
+            maps[key] = fit(source, target)
+        return maps[key]
+
+    return find_map
 
 
 def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0) -> NDArray[np.float64]:
@@ -178,3 +256,105 @@ def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0
         apply = fit(drawn.source, drawn.target)
         shares.append(precision_of(apply(drawn.test_source), drawn.test_target, setup.occurrences))
     return np.array(shares)
+
+
+#: Bins of Figure 2.
+BINS: Mapping[str, tuple[float, ...]] = {
+    "occurrences": tuple(range(5, 101, 5)),
+    "shift": tuple(step / 5 for step in range(26)),
+}
+
+
+class PrecisionCurve(NamedTuple):
+    """P@1 with one parameter of the simulation."""
+
+    bins: tuple[float, ...]
+    shares: tuple[float, ...]
+    """Means over runs."""
+
+    @property
+    def correlation(self) -> float:
+        """Absolute Pearson correlation of P@1 with the bins; 0 where P@1 is constant."""
+        return 0.0 if len(set(self.shares)) == 1 else abs(correlate(self.shares, self.bins).value)
+
+
+def precision_curve(
+    setup: Setup, fit: Fitter, *, across: str, bins: Sequence[float] = (), runs: int = 10, seed: int = 0
+) -> PrecisionCurve:
+    """P@1 of a method in each bin of a parameter (`occurrences` or `shift`; by default the bins of Figure 2)."""
+    chosen = tuple(bins) or BINS[across]
+    setups = [Setup(**setup._asdict() | {across: value}) for value in chosen]
+    shares = [simulate_density(varied, fit, runs=runs, seed=seed) for varied in setups]
+    return PrecisionCurve(chosen, tuple(float(share.mean()) for share in shares))
+
+
+class MappedSpace(NamedTuple):
+    """Test occurrences of both languages under a map."""
+
+    moved: NDArray[np.float32]
+    target: Matrix
+    precision: float
+
+
+def map_space(setup: Setup, fit: Fitter, *, seed: int = 0) -> MappedSpace:
+    """Map the test occurrences of one run."""
+    drawn = draw(setup, seed=seed)
+    moved = fit(drawn.source, drawn.target)(drawn.test_source)
+    return MappedSpace(moved, drawn.test_target, precision_of(moved, drawn.test_target, setup.occurrences))
+
+
+def _draw_spaces(title: str, spaces: Mapping[str, MappedSpace]) -> Any:
+    """Draw both languages under each map."""
+    _check_computed(title, spaces)
+    styles = series_styles(("target", "mapped source"))
+    rows, columns = panel_grid(len(spaces), most_columns=4)
+    figure, axes = new_panels(rows, columns, width=WIDEST, height=2.6)
+    for ax in axes[len(spaces) :]:
+        ax.set_visible(False)
+    for ax, (name, space) in zip(axes, spaces.items(), strict=False):
+        points = (space.target, space.moved.astype(np.float64))
+        for style, rows_of_side in zip(styles.values(), points, strict=True):
+            ax.scatter(*rows_of_side.T, s=2, color=style.colour, alpha=0.5, linewidths=0)
+        ax.set_title(f"{name}: P@1 {100 * space.precision:.1f}", loc="left", fontsize=9)
+        ax.tick_params(labelsize=8)
+    finish_figure(
+        figure,
+        title=title,
+        caption="Test occurrences of the first run and column. Languages that overlap need not be aligned.",
+        legend=(legend_entries(styles, kind="mark"), list(styles)),
+    )
+    return figure
+
+
+def _draw_curves(title: str, curves: Mapping[tuple[str, str], PrecisionCurve]) -> Any:
+    """Draw P@1 with each parameter; each panel's lines are methods."""
+    _check_computed(title, curves)
+    methods, labels = (dict.fromkeys(key[place] for key in curves) for place in (0, 1))
+    styles = series_styles(methods)
+    rows, columns = panel_grid(len(labels), most_columns=3)
+    figure, axes = new_panels(rows, columns, width=WIDEST, height=2.8)
+    for ax in axes[len(labels) :]:
+        ax.set_visible(False)
+    for ax, label in zip(axes, labels, strict=False):
+        for name, style in styles.items():
+            curve = curves.get((name, label))
+            if curve is not None:
+                ax.plot(*curve, marker=style.mark, markersize=3, linewidth=1, color=style.colour)
+        ax.set_ylim(-0.03, 1.03)
+        ax.set_title(label, loc="left", fontsize=9)
+        ax.set_xlabel(label.partition(",")[0], fontsize=8)
+        ax.tick_params(labelsize=8)
+    axes[0].set_ylabel("P@1", fontsize=8)
+    finish_figure(
+        figure,
+        title=title,
+        caption="Mean P@1 over runs. The table has the absolute correlation of each line with its axis.",
+        legend=(legend_entries(styles, kind="mark"), list(styles)),
+    )
+    return figure
+
+
+def _check_computed(title: str, values: Mapping[Any, Any]) -> None:
+    if not values:
+        msg = f"nothing to draw: no value of '{title}' was computed; its table lists the missing inputs"
+        raise InputError(msg)

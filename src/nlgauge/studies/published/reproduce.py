@@ -356,7 +356,7 @@ def check_plotted(table: PaperTable) -> None:
     if table.kind == "sensitivity":
         plotted = any(row.statistic != "best" for row in table.rows)
     else:
-        plotted = table.kind in ("between", "discourse") or (
+        plotted = table.kind in ("between", "density", "discourse") or (
             table.kind in ("rankings", "layers") and table.experiment in _OF_RANKINGS
         )
     if not plotted:
