@@ -18,6 +18,7 @@ from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.comparison import CompareSettings
+from nlgauge.studies.compare.stopping import StopRule
 from nlgauge.studies.discourse import DiscourseOptions
 from nlgauge.studies.explain.corpus import CorpusOptions
 from nlgauge.studies.explain.explanation import ExplainOptions
@@ -74,6 +75,7 @@ CLASSES = (
     Keywords("DiscourseKeywords", "Options of `discourse`.", ("Discourse",)),
     Keywords("SensitivityKeywords", "Options of `sensitivity`.", ("Metric", "Run", "Study")),
     Keywords("CompareKeywords", "Settings of `compare_systems`.", ("Comparison",)),
+    Keywords("UntilCertainKeywords", "Options of `compare_until_certain`.", ("Metric", "Run", "Stopping")),
     Keywords("CompareTextsKeywords", "Options of `compare`.", ("Metric", "Run", "Comparison")),
 )
 
@@ -88,6 +90,7 @@ OPTION_SETS: dict[str, type[OptionSet]] = {
     "Explanation": ExplainOptions,
     "Summary": CorpusOptions,
     "Comparison": CompareSettings,
+    "Stopping": StopRule,
     "Discourse": DiscourseOptions,
     "Study": SensitivityOptions,
     "Stress": StressOptions,

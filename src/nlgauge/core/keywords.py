@@ -238,6 +238,24 @@ class SensitivityKeywords(_Metric, RunKeywords, total=False):
     idf_corpus: Iterable[str | PathLike[str]]
 
 
+class UntilCertainKeywords(_Metric, RunKeywords, total=False):
+    """Options of `compare_until_certain`."""
+
+    annotator: str | PathLike[str]
+    lang: str | PathLike[str]
+    words: int
+    alpha: float
+    margin: float | None
+    goal: Literal["difference", "not-worse"]
+    min_segments: int
+    first_look: int
+    step: int
+    growth: float
+    tuned_for: int
+    final_share: float
+    seed: int
+
+
 class ExplainKeywords(_Metric, SegmentKeywords, RunKeywords, total=False):
     """Options of `explain_pair` and `explain_pairs`."""
 

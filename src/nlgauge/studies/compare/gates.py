@@ -64,6 +64,7 @@ class GateResult(Result):
     """The decision, and why."""
 
     format = "nlgauge-gate-1"
+    optional = ("margin",)
 
     result: GateDecision
     """Failed if any metric failed, else undecided if any is undecided, else passed."""
@@ -73,6 +74,8 @@ class GateResult(Result):
     rows: tuple[GateRow, ...]
     alpha: float
     smallest_difference: float
+    margin: float | None = None
+    """Loss that is accepted; the gate then fails only if the new system is worse by more."""
 
     @property
     def passed(self) -> bool:
