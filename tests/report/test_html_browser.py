@@ -222,7 +222,7 @@ def test_a_point_of_the_scatter_plot_opens_its_segment(opened: Opened) -> None:
     scatter = page.locator("#scatter")
     scatter.get_by_label("Horizontal: system").select_option("all")
     scatter.get_by_label("Vertical: metric").select_option("1")
-    assert page.locator("#scatter-said").inner_text().startswith("360 points: all systems, bertscore (horizontal)")
+    assert page.locator("#scatter-said").inner_text().startswith("360 points: all systems, BERTScore (horizontal)")
 
 
 def test_theme(opened: Opened) -> None:
@@ -317,7 +317,7 @@ def test_ten_systems_fit_and_a_narrow_page_shows_that_the_matrix_goes_on(browser
     write_report(path, compare_systems(scores, permutations=200), scores=scores)
     for width, wider in ((1280, False), (800, True)):
         page = Opened(browser, path.as_uri(), viewport={"width": width, "height": 900}).page
-        area = page.get_by_role("region", name="Significance matrix of bertscore")
+        area = page.get_by_role("region", name="Significance matrix of BERTScore")
         assert area.evaluate("area => area.scrollWidth > area.clientWidth") is wider
         shown = "area => getComputedStyle(area).maskImage.startsWith('linear-gradient')"
         assert area.evaluate(shown) is wider

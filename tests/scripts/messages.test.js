@@ -7,8 +7,21 @@ const { load } = require("./load.js");
 const FILES = ["report/components/elements.js"].concat(
   ["requests", "jobs", "metric_uses", "problems"].map((name) => `apps/service/page/${name}.js`),
 );
-const { metricTitle, metricUse, inWords, withoutFlags, Problem, jobInWords, sizeMistake, service } = load(FILES, [
+const {
+  metricTitle,
+  titleInWords,
+  changedSettings,
+  metricUse,
+  inWords,
+  withoutFlags,
+  Problem,
+  jobInWords,
+  sizeMistake,
+  service,
+} = load(FILES, [
   "metricTitle",
+  "titleInWords",
+  "changedSettings",
   "metricUse",
   "inWords",
   "withoutFlags",
@@ -32,6 +45,21 @@ test("a metric of another package keeps its own description, without a contradic
     metricUse({ name: "mine", what: "Words moved; a distance", better: "lower" }),
     "Words moved. Lower is better.",
   );
+});
+
+test("results have the usual names of metrics", () => {
+  assert.equal(titleInWords("bertscore"), "BERTScore");
+  assert.equal(titleInWords("bertscore (layer:5)"), "BERTScore (layer:5)");
+  assert.equal(titleInWords("moverscore:n=2"), "MoverScore:n=2");
+  assert.equal(titleInWords("mine (2)"), "mine (2)");
+});
+
+test("only settings that differ from their defaults are shown", () => {
+  assert.equal(changedSettings("bertscore|minilm-L4|nlgauge:0.2|h:202f27e7"), "");
+  assert.equal(changedSettings("bertscore|minilm-L5|idf:refs|nlgauge:0.2|h:de61774e"), "minilm-L5, idf:refs");
+  assert.equal(changedSettings("moverscore|minilm-L2-6|n:2|nlgauge:0.2|h:4f05d019"), "n:2");
+  assert.equal(changedSettings("chrf|words:2|sacrebleu:2.6|nlgauge:0.2|h:01092843"), "words:2");
+  assert.equal(changedSettings(undefined), "");
 });
 
 test("limits are named with a way out", () => {

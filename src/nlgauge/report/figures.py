@@ -19,7 +19,7 @@ from nlgauge.io.numbers import format_level, format_number, format_p, format_sig
 from nlgauge.io.table import Cell, Table
 from nlgauge.report.elements import Html, export, heads, hidden, joined, name_of, scrolling, tag
 from nlgauge.studies.compare.paired_differences import PairedDifferences, paired_differences
-from nlgauge.studies.compare.sentences import decision_rule, metric_decimals
+from nlgauge.studies.compare.sentences import decision_rule, metric_decimals, title_of
 from nlgauge.studies.compare.tables import (
     DIFFERENCE,
     GAMES,
@@ -145,8 +145,8 @@ def distributions(metric: MetricComparison, scores: SystemScores, *, name: str) 
         f"middle half), {100 * seen.ties:.1f} % of comparisons between two systems tie.", class_="note",
     )  # fmt: skip
     names = ["system", "n", "mean", "sd", "min", "25 %", "median", "75 %", "max"]
-    table = Table(names, plain, caption=f"Distribution of {metric.metric} over segments")
-    label = f"Distribution of {metric.metric}"
+    table = Table(names, plain, caption=f"Distribution of {title_of(metric)} over segments")
+    label = f"Distribution of {title_of(metric)}"
     shown = scrolling("distributions", heads(titles.items()), body, foot, label=label)
     return joined([shown, note, export(table, name=f"{name}-distribution", decimals=decimals)])
 
@@ -188,7 +188,7 @@ def differences(metric: MetricComparison, scores: SystemScores, *, name: str) ->
     )  # fmt: skip
     table = decisions_table(metric)
     shown = scrolling(
-        "distributions pairs", heads(titles), body, foot, label=f"Paired differences of {metric.metric}"
+        "distributions pairs", heads(titles), body, foot, label=f"Paired differences of {title_of(metric)}"
     )
     return joined([shown, note, export(table, name=f"{name}-differences", decimals=decimals)])
 
@@ -278,7 +278,7 @@ def significance_matrix(metric: MetricComparison, settings: CompareSettings, *, 
         rows.append(tag("tr", label, *cells, class_=line))
     head = tag("tr", tag("td", class_="corner"), *columns)
     class_ = "matrix crowded" if len(systems) > _MOST_ON_PAPER else "matrix"
-    shown = scrolling(class_, head, rows, label=f"Significance matrix of {metric.metric}")
+    shown = scrolling(class_, head, rows, label=f"Significance matrix of {title_of(metric)}")
     copies = export(pair_table(metric), name=f"{name}-pairs", decimals=decimals)
     return joined([shown, _legend(metric, settings, numbers=small), copies])
 
@@ -294,7 +294,7 @@ def pair_table(metric: MetricComparison) -> Table:
     columns = DIFFERENCE | {"effect": "effect"} | GAMES
     columns |= {f"p {test}": f"p.{test}" for test in (metric.pairs[0].p if metric.pairs else ())}
     columns |= {"p adjusted": "p_adjusted", "better": "better", "detectable": "detectable"}
-    return row_table(metric.pairs, columns, f"Pairs of systems by {metric.metric}")
+    return row_table(metric.pairs, columns, f"Pairs of systems by {title_of(metric)}")
 
 
 def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
@@ -345,7 +345,7 @@ def ranking(metric: MetricComparison, settings: CompareSettings, *, name: str) -
         "num wide strength": "Bradley–Terry",
         "num wide games": "won / tied / lost",
     }
-    shown = scrolling("ranking", heads(titles.items()), rows, foot, label=f"Ranking by {metric.metric}")
+    shown = scrolling("ranking", heads(titles.items()), rows, foot, label=f"Ranking by {title_of(metric)}")
     copies = export(ranking_table(metric), name=f"{name}-ranking", decimals=decimals)
     return joined([shown, _note(metric, level), copies])
 
@@ -356,7 +356,7 @@ def ranking_table(metric: MetricComparison) -> Table:
     columns |= {"bradley-terry": "bradley_terry", "bt low": "bt_interval.low", "bt high": "bt_interval.high"}
     columns |= GAMES | {"cluster": "cluster"}
     columns |= {name: name for name in ("elo", "trueskill") if getattr(metric.systems[0], name) is not None}
-    return row_table(metric.systems, columns, f"Systems by {metric.metric}", [metric.signature])
+    return row_table(metric.systems, columns, f"Systems by {title_of(metric)}", [metric.signature])
 
 
 def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:

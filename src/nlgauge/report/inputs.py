@@ -25,6 +25,7 @@ import numpy as np
 from nlgauge.core.kinds import Int, Many, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import InputError
+from nlgauge.studies.compare.sentences import title_of
 from nlgauge.studies.compare.system_scores import SystemScores, system_scores
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def page_data(
         "count": first.n,
         "names": list(first.instances) if named else None,
         "documents": None if first.documents is None else list(first.documents),
-        "metrics": [_metric(by_metric[metric.metric], systems) for metric in comparison.metrics],
+        "metrics": [_metric(title_of(metric), by_metric[metric.metric], systems) for metric in comparison.metrics],
         "texts": None if texts is None else _texts(texts, systems, first.n),
         "explained": sorted(systems_of),
         "explained_systems": max(map(len, systems_of.values()), default=0),
@@ -293,7 +294,7 @@ def page_data(
 
 def page_explanations(explanations: Iterable[PairExplanation], data: Mapping[str, Any]) -> dict[str, Any]:
     """Explanations by the places of metric, system and segment on the page, and the range of colours by metric."""
-    metrics = [metric["name"] for metric in data["metrics"]]
+    metrics = [metric["metric"] for metric in data["metrics"]]
     pairs: dict[str, list[Any]] = {}
     values: dict[int, list[int]] = {}
     costs: dict[int, bool] = {}
@@ -322,13 +323,19 @@ def pack(content: Mapping[str, Any]) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _metric(scores: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
+def _metric(title: str, scores: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
     width = float(np.ptp(scores.values))
     # Decimals that keep so many digits of the range; scores that are all alike keep four.
     decimals = 4 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 2), 12)
     whole = np.rint(scores.values * 10.0**decimals).astype(np.int64)
     columns = [whole[:, scores.systems.index(system)].tolist() for system in systems]
-    return {"name": scores.metric, "higher": scores.higher_is_better, "decimals": decimals, "values": columns}
+    return {
+        "metric": scores.metric,
+        "name": title,
+        "higher": scores.higher_is_better,
+        "decimals": decimals,
+        "values": columns,
+    }
 
 
 def _texts(texts: ReportTexts, systems: Sequence[str], count: int) -> list[list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import random
@@ -359,9 +360,9 @@ def test_links_and_signatures_are_copied(browser: Browser, serving: Running) -> 
     fill(page, {"A": HYPS}, REFS)
     choose_metrics(page, "bertscore")
     run(page)
-    page.get_by_role("button", name="Copy short signature of bertscore").click()
+    page.get_by_role("button", name="Copy short signature of BERTScore").click()
     assert page.evaluate("navigator.clipboard.readText()") == nlgauge.score(HYPS, REFS).signature.short()
-    page.get_by_role("button", name="Copy full signature of bertscore").click()
+    page.get_by_role("button", name="Copy full signature of BERTScore").click()
     signature = page.evaluate("navigator.clipboard.readText()")
     # Whoever asks for the signature gets the score again.
     assert nlgauge.score(HYPS, REFS, metric=signature).system_score == nlgauge.score(HYPS, REFS).system_score
@@ -379,8 +380,10 @@ def test_results_are_saved_as_files(page: Page) -> None:
     assert json.loads(saved(page, "JSON"))["scores"] == [score.to_dict() for score in expected]
     table = [line.split("\t") for line in saved(page, "TSV").splitlines()]
     assert {row[table[0].index("system")] for row in table[1:]} == {"A", "B"}
+    assert list(csv.reader(saved(page, "CSV").splitlines())) == table
     segments = saved(page, "segments as TSV").splitlines()
     assert len(segments) == 1 + 2 * 2 * 3
+    assert list(csv.reader(saved(page, "segments as CSV").splitlines())) == [line.split("\t") for line in segments]
     report = saved(page, "report")
     assert report.startswith("<!DOCTYPE html>")
     assert "Content-Security-Policy" in report

@@ -66,7 +66,7 @@ function rankingTable(metric, settings) {
     ["wins / ties / losses", "num wide games"],
   ]);
   const table = make("table", { class: "ranking" }, head, make("tbody", {}, ...rows), make("tfoot", {}, foot));
-  return scrolling(table, `Ranking by ${metric.metric}`);
+  return scrolling(table, `Ranking by ${titleInWords(metric.metric)}`);
 }
 
 // Row compared with column, best systems first.
@@ -98,7 +98,7 @@ function significanceMatrix(metric) {
     make("thead", {}, make("tr", {}, corner, ...numbered)),
     make("tbody", {}, ...rows),
   );
-  return scrolling(table, `Significance matrix of ${metric.metric}`);
+  return scrolling(table, `Significance matrix of ${titleInWords(metric.metric)}`);
 }
 
 function pairCell(row, column, pair, difference, decimals) {
@@ -151,10 +151,17 @@ function metricNotes(metrics, settings) {
     for (const note of notes)
       if (!isAboutReport(note, settings)) affected.set(note, [...(affected.get(note) ?? []), metric]);
   const items = [...affected].map(([note, names]) =>
-    make("li", { dir: "auto", text: names.length === metrics.length ? note : `${names.join(", ")}: ${note}` }),
+    make("li", {
+      dir: "auto",
+      text: names.length === metrics.length ? note : `${names.map(titleInWords).join(", ")}: ${note}`,
+    }),
   );
   return items.length ? make("ul", { class: "notes" }, ...items) : null;
 }
+
+// "higher is better · idf:refs"
+const directionAndSettings = (metric) =>
+  [betterInWords(metric), changedSettings(metric.short_signature)].filter(Boolean).join(" · ");
 
 // The section for two or more systems: ranking and significance matrix of each metric.
 function comparisonSection({ metrics, settings }) {
@@ -164,8 +171,8 @@ function comparisonSection({ metrics, settings }) {
     const title = make(
       "h3",
       {},
-      `${metric.metric} `,
-      make("span", { class: "direction", text: betterInWords(metric) }),
+      `${titleInWords(metric.metric)} `,
+      make("span", { class: "direction", text: directionAndSettings(metric) }),
     );
     section.append(title, rankingTable(metric, settings));
     section.append(significanceMatrix(metric));

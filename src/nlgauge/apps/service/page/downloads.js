@@ -9,13 +9,32 @@ const DOWNLOADS = [
     make: (result) => tableOf(result, "tsv"),
   },
   {
+    label: "CSV",
+    name: "nlgauge.csv",
+    type: "text/csv",
+    make: async (result) => csvOf(await tableOf(result, "tsv")),
+  },
+  {
     label: "segments as TSV",
     name: "nlgauge-segments.tsv",
     type: "text/tab-separated-values",
     make: (result) => tableOf(result, "segments"),
   },
+  {
+    label: "segments as CSV",
+    name: "nlgauge-segments.csv",
+    type: "text/csv",
+    make: async (result) => csvOf(await tableOf(result, "segments")),
+  },
   { label: "report", name: "nlgauge-report.html", type: "text/html", make: (result) => reportOf(result) },
 ];
+
+// A table with tabs, whose cells contain none, with commas and quotes as in RFC 4180.
+function csvOf(table) {
+  const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  const lines = table.replace(/\n$/, "").split("\n");
+  return lines.map((line) => `${line.split("\t").map(quoted).join(",")}\r\n`).join("");
+}
 
 // Small requests are not jobs, so their tables are computed again.
 function tableOf({ body, job }, format) {

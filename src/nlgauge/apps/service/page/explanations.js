@@ -15,7 +15,7 @@ function segmentScores({ answer, body }) {
       return Float64Array.from(score.segments, (segment) => segment[score.main]);
     });
     return {
-      name: metric,
+      name: titleInWords(metric),
       higher,
       shown: decimalsFor(values.flatMap((column) => [...column])),
       values,

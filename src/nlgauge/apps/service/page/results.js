@@ -53,7 +53,9 @@ function scoresTable({ metrics, settings }) {
   for (const metric of metrics) {
     const arrow = make("span", { "aria-hidden": "true", text: metric.higher_is_better ? "↑" : "↓" });
     const better = betterInWords(metric);
-    head.push([make("span", { title: better }, `${metric.metric} `, arrow, unseen(better)), "num"]);
+    const settings = make("span", { class: "settings", text: changedSettings(metric.short_signature) });
+    const title = `${titleInWords(metric.metric)} `;
+    head.push([make("span", { title: better }, title, arrow, unseen(better), settings), "num"]);
   }
   const rows = metrics[0].systems.map(({ system }) => {
     const cells = metrics.map((metric) => scoreCell(metric, system));
@@ -65,7 +67,7 @@ function scoresTable({ metrics, settings }) {
   else if (metrics[0].systems[0].interval)
     parts.push(`Small numbers are ${levelText(settings.level)} confidence intervals.`);
   for (const { metric, higher_is_better: higher } of metrics)
-    if (!higher) parts.push(`Lower is better for ${metric}.`);
+    if (!higher) parts.push(`Lower is better for ${titleInWords(metric)}.`);
   const note = make("p", { class: "note", text: parts.join(" ") });
   return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), note, scoreHelp());
 }
@@ -107,7 +109,7 @@ function segmentsSection() {
 
 // Signatures, which make the numbers reproducible, each with a button that copies it.
 function signatureList(comparison) {
-  const rows = comparison.metrics.map((metric) => signatureRow(metric.metric, metric));
+  const rows = comparison.metrics.map((metric) => signatureRow(titleInWords(metric.metric), metric));
   rows.push(signatureRow("comparison", comparison));
   return make(
     "div",

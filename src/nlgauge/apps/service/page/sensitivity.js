@@ -79,7 +79,7 @@ function flipsInWords({ rankings }) {
   const flips = rankings.flatMap(({ metric, sweep, flips: own }) => own.map((flip) => ({ ...flip, metric, sweep })));
   if (!flips.length) return "The ranking of the systems is the same under all settings.";
   const { ahead, behind, setting, sweep, metric } = flips[0];
-  const example = `with ${SWEEPS[sweep] ?? sweep} “${setting}”, ${behind} ranks above ${ahead} (${metric})`;
+  const example = `with ${SWEEPS[sweep] ?? sweep} “${setting}”, ${behind} ranks above ${ahead} (${titleInWords(metric)})`;
   const significant = flips.filter((flip) => flip.significant).length;
   const firm = significant ? `${significant} of them significant` : "none of them significant";
   return `The ranking changes with the settings (${counted(flips.length, "change")}, ${firm}): ${example}.`;

@@ -36,8 +36,8 @@ function stripsOf({ rankings, movements, notes }) {
     const table = make("table", { class: "strips" }, head, make("tbody", {}, ...rows), make("tfoot", {}, axis));
     const record = service.metrics.find(({ name }) => name === metric.split(":")[0]);
     const direction = record?.better === "lower" ? "lower is better" : "higher is better";
-    const title = make("h3", {}, `${metric} `, make("span", { class: "direction", text: direction }));
-    return [title, systemKey(systems), scrolling(table, `Sensitivity of ${metric}`)];
+    const title = make("h3", {}, `${titleInWords(metric)} `, make("span", { class: "direction", text: direction }));
+    return [title, systemKey(systems), scrolling(table, `Sensitivity of ${titleInWords(metric)}`)];
   });
   const legend = "A line joins the scores of a system under all settings. Variation: mean coefficient of variation.";
   const list = make("ul", { class: "notes" }, ...notes.map((text) => make("li", { text })));
