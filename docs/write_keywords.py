@@ -15,6 +15,7 @@ from docs.generated import write_or_check
 
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many, NameList, NumberList, Pattern
 from nlgauge.core.options import BY_PROFILE, PROFILE_WORD, Option, OptionSet
+from nlgauge.core.pruning import PruneOptions
 from nlgauge.core.registry import built_in_metrics
 from nlgauge.core.run_options import RunOptions
 from nlgauge.studies.compare.comparison import CompareSettings
@@ -56,7 +57,8 @@ class Keywords(NamedTuple):
 CLASSES = (
     Keywords("RunKeywords", "Options of a run.", ("Run",)),
     Keywords("ScoreKeywords", "Options of `nlgauge.score`: those of all metrics, and of a run.", ("Metric", "Run")),
-    Keywords("PairKeywords", "Options of `rank` and `matrix`.", ("Metric", "Run"), frozenset({"alignments"})),
+    Keywords("PairKeywords", "Options of `matrix`.", ("Metric", "Run"), frozenset({"alignments"})),
+    Keywords("RankKeywords", "Options of `rank`.", ("Metric", "Run", "Prune"), frozenset({"alignments"})),
     Keywords(
         "TableKeywords", "Options of `cluster.score`.", ("Metric", "Run"), frozenset({"alignments", "progress"})
     ),
@@ -87,6 +89,7 @@ LONGEST = 90
 OPTION_SETS: dict[str, type[OptionSet]] = {
     "Between": BetweenOptions,
     "Run": RunOptions,
+    "Prune": PruneOptions,
     "Explanation": ExplainOptions,
     "Summary": CorpusOptions,
     "Comparison": CompareSettings,

@@ -48,6 +48,7 @@ _BUILT_IN = (
         inputs=CANDIDATES,
         result="nlgauge.core.rank:Ranking",
         help="choose the best of several candidates for each segment",
+        options=("nlgauge.core.pruning:PruneOptions",),
         pairs="nlgauge.core.rank:count_pairs",
         without=("alignments",),
     ),

@@ -100,6 +100,8 @@ class Window(NamedTuple):
     """The texts to encode, each once."""
     blocks: Callable[[PreparedMetric], Iterable[Block]]
     """The blocks of a metric, with references or with sources."""
+    whole: Sequence[Block] | None = None
+    """All pairs that may be needed, if each block depends on the scores of those before it."""
 
 
 def compare_windows(
@@ -129,8 +131,10 @@ def compare_windows(
                     encoded[text] = replace(vectors, text_features=features.setdefault(text, {}))
             began = time.perf_counter()
             for number, metric in metrics.items():
-                blocks = list(window.blocks(metric))
-                _run_text_models(metric, blocks, encoded)
+                blocks = window.blocks(metric)
+                if window.whole is None:
+                    blocks = list(blocks)
+                _run_text_models(metric, window.whole or list(blocks), encoded)
                 with one_blas_thread, run_context(threads=threads):
                     for pairs in (
                         _compare_grids(metric, encoded, blocks, threads)

@@ -190,7 +190,7 @@ class TableKeywords(_Metric, _Run, total=False):
 
 
 class PairKeywords(TableKeywords, total=False):
-    """Options of `rank` and `matrix`."""
+    """Options of `matrix`."""
 
     progress: bool
 
@@ -199,6 +199,13 @@ class ScoreKeywords(PairKeywords, total=False):
     """Options of `nlgauge.score`: those of all metrics, and of a run."""
 
     alignments: bool
+
+
+class RankKeywords(PairKeywords, total=False):
+    """Options of `rank`."""
+
+    prune: bool
+    seed: int
 
 
 class StressKeywords(_Metric, RunKeywords, total=False):

@@ -43,7 +43,7 @@ from nlgauge.io.table import Cell, Table
 from nlgauge.text.tokenizer import Tokens
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from nlgauge.core.keywords import PairKeywords
 
@@ -53,6 +53,9 @@ _TEXT_PAIRS = 2**18
 
 #: Gets the number of a metric, a block, and the scores of its pairs by component (nan: not compared).
 UseScores: TypeAlias = Callable[[int, Block, Mapping[str, NDArray[np.float64]]], None]
+
+#: The blocks of a grid, by its number.
+BlocksOf: TypeAlias = Callable[[int], Iterable[Block]]
 
 
 class Grid(NamedTuple):
@@ -78,7 +81,7 @@ class TextPairs(Corpus):
     @classmethod
     def of(
         cls, hypotheses: Sequence[str], references: Sequence[str] | None, grids: Sequence[Grid], names: TextNames
-    ) -> TextPairs:
+    ) -> Self:
         """Hypotheses, then references (or sources); with None, hypotheses are compared with each other."""
         texts = [*hypotheses, *(references or ())]
         documents = {"": hypotheses, None: hypotheses if references is None else references}
@@ -196,8 +199,11 @@ class PairNotes(NamedTuple):
     """Number of pairs by kind of note."""
 
 
-def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
-    """Compare all pairs of a list, pass the scores to `use` block by block, and return the notes."""
+def compare_pairs(prepared: Prepared, use: UseScores, blocks: BlocksOf | None = None) -> PairNotes:
+    """Compare all pairs of a list, pass the scores to `use` block by block, and return the notes.
+
+    With `blocks`, only these pairs of each grid are compared; `use` gets a block before the next one is drawn.
+    """
     pairs, options = prepared.corpus, prepared.options
     assert isinstance(pairs, TextPairs)
     metrics = [_PairScores(metric, number) for number, metric in enumerate(prepared.metrics)]
@@ -212,17 +218,17 @@ def compare_pairs(prepared: Prepared, use: UseScores) -> PairNotes:
 
         for metric in metrics:
             if isinstance(metric.prepared, PreparedTextMetric):
-                metric.score_texts(metric.prepared, take)
+                metric.score_texts(metric.prepared, take, blocks)
         for group in prepared.groups:
-            windows = _plan_windows(list(group.metrics.values()))
+            windows = _plan_windows(list(group.metrics.values()), blocks)
             compare_windows(
                 group.metrics, windows, options, lambda number, part: metrics[number].add(part, take), recurring=True
             )
     return prepared.recipes[0].join_pair_notes([metric.finish() for metric in metrics], pairs)
 
 
-def _plan_windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
-    """Group blocks into windows whose texts fit in memory."""
+def _plan_windows(metrics: Sequence[PreparedMetric], blocks_of: BlocksOf | None) -> list[Window]:
+    """Group blocks into windows whose texts fit in memory; with `blocks_of`, a grid is always in one window."""
     pairs, tokens = metrics[0].corpus, metrics[0].tokenized.tokens
     assert isinstance(pairs, TextPairs)
     budget = window_budget(metrics[0].tokenized.encoder, len(layers_of(metrics)))
@@ -233,10 +239,24 @@ def _plan_windows(metrics: Sequence[PreparedMetric]) -> list[Window]:
 
     def window(blocks: Sequence[Block]) -> Window:
         texts = dict.fromkeys([*(text for block in blocks for text in texts_of(block)), *stand_in])
-        return Window(list(texts), lambda _: blocks)
+        if blocks_of is None:
+            return Window(list(texts), lambda _: blocks)
+        return Window(
+            list(texts), lambda _: itertools.chain.from_iterable(blocks_of(block.grid) for block in blocks), blocks
+        )
 
-    blocks = _split_grids(pairs, tokens, budget)
+    blocks = _split_grids(pairs, tokens, budget) if blocks_of is None else _whole_grids(pairs)
     return [window(group) for group in fill(blocks, texts_of, lambda text: len(tokens[text]), budget)]
+
+
+def _whole_grids(pairs: TextPairs) -> Iterator[Block]:
+    """A block per grid."""
+    for number, grid in enumerate(pairs.grids):
+        yield Block(_places(pairs, grid.rows, ""), _places(pairs, grid.columns, None), grid.others, number)
+
+
+def _places(pairs: TextPairs, numbers: range, system: str | None) -> list[Place]:
+    return [Place(pairs.texts[number], system, number) for number in numbers]
 
 
 def _split_grids(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) -> Iterator[Block]:
@@ -246,8 +266,8 @@ def _split_grids(pairs: TextPairs, tokens: Mapping[str, Tokens], budget: int) ->
         return len(tokens[place.text])
 
     for number, grid in enumerate(pairs.grids):
-        rows = sorted((Place(pairs.texts[row], "", row) for row in grid.rows), key=length)
-        columns = sorted((Place(pairs.texts[column], None, column) for column in grid.columns), key=length)
+        rows = sorted(_places(pairs, grid.rows, ""), key=length)
+        columns = sorted(_places(pairs, grid.columns, None), key=length)
         total = sum(map(length, (*rows, *columns)))
         most = total if total <= budget else budget // 2
         for column_part in fill(columns, lambda place: [place], length, most):
@@ -277,22 +297,26 @@ class _PairScores:
         if len(pairs.values):
             self._pass_on(block, metric.finish_pairs(pairs.values, self.prepared.state), take)
 
-    def score_texts(self, prepared: PreparedTextMetric, take: UseScores) -> None:
+    def score_texts(self, prepared: PreparedTextMetric, take: UseScores, blocks: BlocksOf | None) -> None:
         """Score all pairs under a metric without vectors."""
-        texts = self._pairs.texts
-        for number, grid in enumerate(self._pairs.grids):
-            size = max(1, _TEXT_PAIRS // len(grid.columns))
-            columns = [Place(texts[column], None, column) for column in grid.columns]
-            for start in range(0, len(grid.rows), size):
-                rows = [Place(texts[row], "", row) for row in grid.rows[start : start + size]]
-                block = Block(rows, columns, grid.others, number)
+        for number in range(len(self._pairs.grids)):
+            for block in (blocks or self._row_blocks)(number):
                 cells = np.argwhere(block.wanted).tolist()
                 if cells:
-                    hypotheses = [rows[row].text for row, _ in cells]
-                    references = [(columns[column].text,) for _, column in cells]
+                    hypotheses = [block.rows[row].text for row, _ in cells]
+                    references = [(block.columns[column].text,) for _, column in cells]
                     with naming_documents(self._pairs):
                         result = prepared.metric.score_texts(hypotheses, references)
                     self._pass_on(block, result, take)
+
+    def _row_blocks(self, number: int) -> Iterator[Block]:
+        """All pairs of a grid, some rows at a time."""
+        grid = self._pairs.grids[number]
+        size = max(1, _TEXT_PAIRS // len(grid.columns))
+        columns = _places(self._pairs, grid.columns, None)
+        for start in range(0, len(grid.rows), size):
+            rows = _places(self._pairs, grid.rows[start : start + size], "")
+            yield Block(rows, columns, grid.others, number)
 
     def _pass_on(self, block: Block, result: SystemResult, take: UseScores) -> None:
         """Pass the scores of a block on as arrays, with nan for pairs that are not compared."""

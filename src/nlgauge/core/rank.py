@@ -22,6 +22,14 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.pairs import Grid, TextPairs, compare_pairs, prepare_pairs
 from nlgauge.core.pipeline import run_metrics
 from nlgauge.core.prepare import SignatureCheck
+from nlgauge.core.pruning import (
+    CandidatePairs,
+    Elimination,
+    PruneOptions,
+    Pruning,
+    compare_with_pruning,
+    refuse_pruning,
+)
 from nlgauge.core.result import Result
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import AnyMetric, resolve_call, single_metric
@@ -34,7 +42,7 @@ from nlgauge.io.table import Cell, Marked, Table
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nlgauge.core.keywords import PairKeywords
+    from nlgauge.core.keywords import RankKeywords
 
 
 class RankedSegment(NamedTuple):
@@ -59,6 +67,7 @@ class Ranking(Result):
     """Candidates of each segment, ordered by utility."""
 
     format = "nlgauge-ranking-1"
+    optional = ("pruning",)
 
     metric: str
     main: str
@@ -73,6 +82,8 @@ class Ranking(Result):
     candidates: tuple[tuple[str, ...], ...]
     systems: tuple[str, ...] | None = None
     """Names of the candidates, if they come from the same systems in every segment."""
+    pruning: Pruning | None = None
+    """Rule and cost if candidates were dropped early; their utilities are then means over fewer references."""
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -121,10 +132,12 @@ class Ranking(Result):
                     rows.append([row.segment, rank, candidate, *names, text, mark])
                 else:
                     fixed: list[Cell] = [self.metric, better, self.against, row.segment, rank, candidate]
-                    rows.append([*fixed, *names, utility, str(self.signature)])
+                    seen = [] if self.pruning is None else [self.pruning.references[row.segment][candidate]]
+                    rows.append([*fixed, *names, utility, *seen, str(self.signature)])
         if not for_reading:
             fixed_columns = ["metric", "better", "against", "segment", "rank", "candidate"]
-            return [Table([*fixed_columns, *name_columns, "utility", "signature"], rows)]
+            seen_columns = [] if self.pruning is None else ["references"]
+            return [Table([*fixed_columns, *name_columns, "utility", *seen_columns, "signature"], rows)]
         columns = ["segment", "rank", "candidate", *name_columns, "text", "utility"]
         caption = f"{self.metric} against {self.against}: {better} is better, the best of a segment in bold"
         return [Table(columns, rows, caption, [f"signature: {format_signature(self.signature)}"])]
@@ -168,12 +181,15 @@ def _make_ranking(
     counts: Mapping[str, int],
     groups: tuple[tuple[str, ...], ...],
     utilities: Sequence[NDArray[np.float64]],
+    orders: Sequence[tuple[int, ...]] | None = None,
 ) -> Ranking:
     sign = -1 if recipe.higher_is_better else 1
-    segments = []
-    for segment, (texts, values) in enumerate(zip(groups, utilities, strict=True)):
-        order = tuple(np.argsort(sign * values, kind="stable").tolist())
-        segments.append(RankedSegment(segment, order[0], texts[order[0]], order, tuple(values.tolist())))
+    if orders is None:
+        orders = [tuple(np.argsort(sign * values, kind="stable").tolist()) for values in utilities]
+    segments = [
+        RankedSegment(segment, order[0], texts[order[0]], order, tuple(values.tolist()))
+        for segment, (texts, values, order) in enumerate(zip(groups, utilities, orders, strict=True))
+    ]
     return Ranking(
         recipe.name, recipe.main, recipe.higher_is_better, against, signature, counts, tuple(segments), groups
     )
@@ -195,7 +211,7 @@ def rank(
     metric: AnyMetric | None = None,
     *,
     sources: Iterable[str] | None = None,
-    **options: Unpack[PairKeywords],
+    **options: Unpack[RankKeywords],
 ) -> Ranking:
     """Choose the best candidate of each segment, by score against the references (default: each other).
 
@@ -210,15 +226,21 @@ def rank(
         refs: By segment, a reference or a list of them, for a metric that compares with references.
         metric: As in `nlgauge.score`. Default: BERTScore.
         sources: By segment, the source text, for a metric that compares with the source.
-        options: As in `nlgauge.score`, except `alignments`.
+        options: As in `nlgauge.score`, except `alignments`; `prune=True` drops candidates early that are unlikely to
+            be the most similar to the others, with random numbers of `seed` (default: exact).
 
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
     ['The cat sat.']
     """
-    recipes, run, check = resolve_call(single_metric(metric, function="rank"), options)
+    keywords = dict(options)
+    pruning = PruneOptions.take(keywords)
+    recipes, run, check = resolve_call(single_metric(metric, function="rank"), keywords)
     groups = as_candidates(candidates)
     if refs is None and sources is None:
-        return _rank_by_each_other(recipes[0], groups, run, check)
+        return _rank_by_each_other(recipes[0], groups, run, check, pruning)
+    if pruning.prune:
+        msg = "prune needs candidates that are compared with each other; leave out prune, or references and sources"
+        raise RecipeError(msg)
     return _rank_by_references(recipes[0], groups, refs, sources, run, check)
 
 
@@ -238,7 +260,7 @@ def as_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...],
 
 
 def _rank_by_each_other(
-    recipe: Metric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
+    recipe: Metric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck, pruning: PruneOptions
 ) -> Ranking:
     for member in recipe.base_metrics:
         if getattr(member, "against", "refs") == "source":
@@ -251,8 +273,10 @@ def _rank_by_each_other(
     ends = list(accumulate(map(len, groups)))
     spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
     grids = [Grid(span, span, others=True) for span in spans]
-    pairs = TextPairs.of(texts, None, grids, _name_candidates(groups)._replace(unit="text"))
-    prepared = prepare_pairs(recipe, pairs, run, check)
+    names = _name_candidates(groups)._replace(unit="text")
+    if pruning.prune:
+        return _rank_with_pruning(recipe, groups, CandidatePairs.of(texts, None, grids, names), run, check, pruning)
+    prepared = prepare_pairs(recipe, TextPairs.of(texts, None, grids, names), run, check)
     utilities = [np.full(len(texts), np.nan) for _ in prepared.metrics]
     partial: dict[tuple[int, int], NDArray[np.float64]] = {}
 
@@ -276,6 +300,27 @@ def _rank_by_each_other(
     joined = prepared.recipes[0].join_values(utilities).get(recipe.main, utilities[0])
     by_segment = np.split(joined, ends[:-1])
     return _make_ranking(recipe, "candidates", notes.signature, notes.counts, groups, by_segment)
+
+
+def _rank_with_pruning(
+    recipe: Metric,
+    groups: tuple[tuple[str, ...], ...],
+    pairs: CandidatePairs,
+    run: RunOptions,
+    check: SignatureCheck,
+    options: PruneOptions,
+) -> Ranking:
+    """Rank as `_rank_by_each_other`, with fewer references for candidates that are unlikely to win."""
+    refuse_pruning(recipe)
+    sign = 1 if recipe.higher_is_better else -1
+    segments = [Elimination(texts, seed=options.seed, sign=sign) for texts in groups]
+    pairs = replace(pairs, scored=[segment.scored for segment in segments])
+    notes, results, pruning = compare_with_pruning(prepare_pairs(recipe, pairs, run, check), segments, options)
+    utilities, orders = [result.utilities for result in results], [result.order for result in results]
+    signature = pruning.sign(notes.signature)
+    return replace(
+        _make_ranking(recipe, "candidates", signature, notes.counts, groups, utilities, orders), pruning=pruning
+    )
 
 
 def _name_candidates(groups: Sequence[Sequence[str]]) -> TextNames:

@@ -69,6 +69,9 @@ MEANINGS = {
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "number of pairs behind the range",
     "errors": "rows that could not be scored and are left out, of a run over many shards",
+    "prune": "rule that dropped candidates early: method, confidence and references before the first drop",
+    "seed": "random seed",
+    "scored": "pairs that were scored, of all pairs",
     "scores": "sha256 of the file with the scores of another tool (first digits)",
     "better": "which scores of another tool are better: higher or lower",
 }

@@ -54,10 +54,27 @@ def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
     assert rows[0]["against"] == "candidates"
 
 
+def test_prune_ranks_with_fewer_pairs(run: Run, folder: Path) -> None:
+    group = [
+        f"{word} cat sat on the {place}." for word in ("A", "The", "My") for place in ("mat", "sofa", "bed", "rug")
+    ]
+    (folder / "many.jsonl").write_text(json.dumps({"c": [*group, "It rains."]}) + "\n", encoding="utf-8")
+    result = run("rank", "many.jsonl:c", "-m", "chrf", "--prune", "--seed", "3", "--format", "json")
+    record = json.loads(result.out)
+    expected = nlgauge.rank([[*group, "It rains."]], metric="chrf", prune=True, seed=3)
+    assert record["pruning"] == expected.to_dict()["pruning"]
+    assert record["pruning"]["pairs"] < record["pruning"]["all_pairs"] == 13 * 12
+
+
 @pytest.mark.parametrize(
     ("argv", "status", "message"),
     [
         (["rank"], 2, "needs candidates"),
+        (
+            ["rank", "a.txt", "b.txt", "--refs", "ref.txt", "--prune"],
+            2,
+            "prune needs candidates that are compared with each",
+        ),
         (["rank", "a.txt"], 1, "every segment has only one candidate"),
         (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "--metric must be one value"),
         (["rank", "--refs", "ref.txt", "a.txt"], 2, "put the systems first: nlgauge rank a.txt --refs ref.txt"),
