@@ -80,7 +80,7 @@ class MetricOptions(OptionSet):
     recipe: str | None = option(
         None,
         Choice(*NAMED_RECIPES),
-        help="preset instead of -m; accurate: Pearson .07 to .11 higher, 5 times slower",
+        help="preset instead of -m; accurate: Pearson .07 to .11 higher, 5.9 times slower",
         unset="",
     )
     model: str | None = option(

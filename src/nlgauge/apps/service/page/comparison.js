@@ -144,7 +144,9 @@ function readingNote(metrics, settings) {
 const isAboutReport = (note, { ranking }) =>
   (ranking !== "bt" && note.includes("Bradley-Terry")) || /^effect\b/.test(note);
 
-// Notes of the library on metrics; the names are left out if a note is about all of them.
+const aboutMetrics = (names, note) => `${names.map(titleInWords).join(", ")}: ${note}`;
+
+// Notes of the library on metrics; the names are left out if a note is about all of them or begins with one.
 function metricNotes(metrics, settings) {
   const affected = new Map();
   for (const { metric, notes } of metrics)
@@ -153,7 +155,7 @@ function metricNotes(metrics, settings) {
   const items = [...affected].map(([note, names]) =>
     make("li", {
       dir: "auto",
-      text: names.length === metrics.length ? note : `${names.map(titleInWords).join(", ")}: ${note}`,
+      text: names.length === metrics.length || names.includes(note.split(" ")[0]) ? note : aboutMetrics(names, note),
     }),
   );
   return items.length ? make("ul", { class: "notes" }, ...items) : null;
