@@ -24,8 +24,8 @@ from nlgauge.core.result import fields_to_plain, from_fields
 from nlgauge.core.signature import ENGINE_FIELDS, Signature
 from nlgauge.encoders.base import DEFAULT_PRECISION, precision_name
 from nlgauge.errors import InputError, NlgaugeError, SignatureError
+from nlgauge.io.numbers import decimals_for, format_level, format_number
 from nlgauge.io.storage import ContentError, FrozenTable, short_digest, text_digest
-from nlgauge.io.table import decimals_for, format_level, format_number
 from nlgauge.metrics.parts.learned_weights import recipe_of_member
 from nlgauge.stats.agreement_curve import AgreementFit, ReliabilityBin
 

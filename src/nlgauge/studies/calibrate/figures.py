@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlgauge.io.canvas import COLOURS, finish_figure, new_panels
-from nlgauge.io.table import format_level
+from nlgauge.io.numbers import format_level
 
 if TYPE_CHECKING:
     from nlgauge.stats.agreement_curve import ReliabilityBin

@@ -29,7 +29,8 @@ from nlgauge.core.scoring import AnyMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError
-from nlgauge.io.table import LINE, Cell, Table, format_level
+from nlgauge.io.numbers import format_level
+from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.agreement_curve import (
     LEAST_PAIRS,
     AgreementFit,
