@@ -271,6 +271,11 @@ class Transforms:
     languages: Mapping[Side, str]
 
     @property
+    def batch(self) -> int:
+        """Number of consecutive texts that are transformed together."""
+        return max((step.batch for step in self.transforms if isinstance(step, FixedNorm)), default=1)
+
+    @property
     def label(self) -> str:
         """The names in signatures: `clp[ab12cd34ef56]`, or for means `centre[ab12cd34ef56,de>en]` with languages."""
         return "+".join(self._format_name(transform) for transform in self.transforms)
@@ -340,6 +345,11 @@ class Transforms:
             EncodedText(text.tokens, transformed, text_features=text.text_features)
             for text, transformed in zip(texts, layers, strict=True)
         ]
+
+    def apply_in_batches(self, texts: Sequence[EncodedText], side: Side) -> list[EncodedText]:
+        """Transform texts in their order, as many together as the transforms need."""
+        starts = range(0, len(texts), self.batch)
+        return [text for start in starts for text in self.apply_together(texts[start : start + self.batch], side)]
 
     def move(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
         """Transform vectors that are not tokens, such as sentence vectors."""

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 
+import nlgauge
+
 WORDS, WIDTH, LENGTH = 240, 10, 8
 HELD_OUT = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "both.vec")
 
@@ -120,3 +122,78 @@ def test_invalid_evaluations_are_refused(run: Run, refused: Refusal, two_languag
     write_lines(two_languages / "human.txt", ["good"] * 30)
     rated = ("--rated", "left.txt", "right.txt", "human.txt")
     assert "human.txt, line 1: expected a score, got 'good'" in refused(1, *HELD_OUT, "--maps", "clp.npz", *rated)
+
+
+def test_a_sweep_over_layers_with_normalisations(run: Run, refused: Refusal, folder: Path) -> None:
+    """Figures 6 and 7 of the paper: each row is what a run at that layer alone gives."""
+    texts = ("align", "evaluate", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "--quiet")
+    write_lines(folder / "human.txt", ["1", "2", "3", "1", "2", "5"])
+    rated = ("--rated", "a.txt", "ref.txt", "human.txt")
+    norms = ("--norms", "position-norm-3", "layer-norm", "standardise")
+    others = ("--fit-on", "b.txt", "ref.txt", "--methods", "umd")
+    result = run(*texts, *rated, *norms, *others, "--layers", "2", "5", "--plot", "layers.png")
+    assert result.status == 0, result.err
+    names = ["none", "umd", "position-norm-3", "layer-norm", "standardise"]
+    assert [(row["layer"], row["map"]) for row in result.rows] == [(n, name) for n in "25" for name in names]
+    alone = run(*texts, *rated, *norms, *others, "--layer", "5").rows
+    assert [{"layer": "5", **row} for row in alone] == result.rows[5:]
+    sources, outputs = ((folder / name).read_text().splitlines() for name in ("a.txt", "ref.txt"))
+    metric = "xmoverscore:aggregation=layer-2,transforms=layer-norm,model=minilm"
+    segments = nlgauge.score(outputs, sources=sources, metric=metric).segments["score"]
+    r = np.corrcoef(segments, [1, 2, 3, 1, 2, 5])[0, 1]
+    layer_norm = next(row for row in result.rows if row["map"] == "layer-norm")
+    assert float(layer_norm["XMoverScore r"]) == pytest.approx(r, abs=6e-5)
+    assert (folder / "layers.png").read_bytes().startswith(b"\x89PNG")
+    assert "unknown normalisation 'batch-norm'" in refused(2, *texts, "--norms", "batch-norm")
+    assert "provide parallel texts to fit on" in refused(2, *texts, "--norms", "centre")
+    assert "--layer" in refused(2, *texts, "--layers", "2", "--layer", "2")
+
+
+def test_normalisation_removes_a_planted_difference_of_means(run: Run, folder: Path) -> None:
+    """The second language is the first, moved by a constant: the means of the languages are all that differs."""
+    chance = np.random.default_rng(3)
+    vectors = chance.normal(size=(WORDS, WIDTH))
+    lines = []
+    for mark, rows in (("l", vectors), ("r", vectors + 4 * chance.normal(size=WIDTH))):
+        lines += [" ".join([f"{mark}{n}", *(f"{value:.5f}" for value in row)]) for n, row in enumerate(rows)]
+        texts = [" ".join(f"{mark}{n}" for n in range(index, index + LENGTH)) for index in range(0, WORDS, LENGTH)]
+        write_lines(folder / {"l": "left.txt", "r": "right.txt"}[mark], texts)
+    write_lines(folder / "both.vec", lines)
+    fit_on = ("--fit-on", "left.txt", "right.txt", "--methods", "umd", "--norms", "centre", "sequence-norm")
+    none, _, centre, sequence = run(*HELD_OUT, *fit_on, "--quiet").rows
+    assert float(none["induction cosine"]) < 0.9
+    assert float(centre["induction cosine"]) == float(centre["retrieval"]) == 1
+    assert float(sequence["induction cosine"]) == 1, "each text has the mean of its language, and words in one order"
+
+
+def test_the_figure_of_sizes_has_a_curve_for_each_method(run: Run, two_languages: Path) -> None:
+    fit_on = ("--fit-on", "left.txt", "right.txt", "--methods", "clp", "umd", "--sizes", "8", "30", "--quiet")
+    assert run(*HELD_OUT, *fit_on, "--plot", "sizes.svg").status == 0
+    drawn = (two_languages / "sizes.svg").read_text()
+    assert all(text in drawn for text in ("pairs of texts", "clp", "umd", "none"))
+
+
+def test_cosines_of_matched_and_random_words(run: Run, refused: Refusal, two_languages: Path) -> None:
+    """A rotation hides the translations from the cosine; the map that finds it shows them."""
+    texts = ("--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
+    assert run("align", "fit", *texts, "-o", "clp.npz", "--quiet").status == 0
+    result = run("align", "cosines", *texts, "--transforms", "clp.npz", "clp.npz+layer-norm", "--plot", "c.png")
+    assert result.status == 0, result.err
+    none, clp, both = result.rows
+    assert float(none["separation"]) < 0.7
+    assert (clp["vectors"], clp["matched"], clp["separation"], both["matched"]) == (
+        "clp.npz",
+        "1.0000",
+        "1.0000",
+        "1.0000",
+    )
+    assert abs(float(clp["random"])) < 0.2
+    assert "240 matched and as many random pairs" in result.err
+    assert (two_languages / "c.png").stat().st_size > 1000
+    assert "--links" in refused(2, "align", "cosines", *texts, "--links", "nearest")
+
+
+def test_the_plane_of_centroids(run: Run, folder: Path) -> None:
+    texts = ("align", "centroids", "--texts", "de=a.txt", "en=ref.txt", "fr=b.txt", "--model", "minilm", "--quiet")
+    assert run(*texts, "--plot", "plane.svg").status == 0
+    assert all(f"<!-- {code} -->" in (folder / "plane.svg").read_text() for code in ("de", "en", "fr"))

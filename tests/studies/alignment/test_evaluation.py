@@ -7,7 +7,7 @@ import pytest
 
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.from_texts import HeldOut, evaluate_map, held_out_words, link_f1
+from nlgauge.studies.alignment.evaluation import HeldOut, evaluate_map, held_out_words, link_f1
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs
 from nlgauge.vectors.remap import fit_remapping
 

@@ -1,4 +1,4 @@
-"""`nlgauge align`: `centroids`, `evaluate`, `train` and `words`, and `build means` (`fit` is in align_fit.py)."""
+"""`nlgauge align`: `centroids`, `cosines`, `evaluate`, `train`, `words`, and `build means` (`fit`: align_fit.py)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from nlgauge.apps.cli.align_fit import (
@@ -29,38 +30,45 @@ from nlgauge.apps.cli.common import (
     report,
     run_options,
     saving,
+    write_figure,
     write_output,
 )
-from nlgauge.apps.cli.flags import Command, Flags, read_options
-from nlgauge.core.kinds import Choice, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
+from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
+from nlgauge.core.kinds import Choice, FigureFile, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stacklevel
+from nlgauge.io.canvas import save_figure
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.alignment.from_texts import (
-    centroids_of_texts,
-    check_enough,
-    check_rated,
-    evaluate_map,
-    held_out_words,
-    moments_of_texts,
-    words_of_texts,
-    xmoverscore_correlation,
+from nlgauge.studies.alignment.evaluation import (
+    MEASURES,
+    Compared,
+    Rated,
+    draw_evaluation,
+    evaluate_alignment,
 )
+from nlgauge.studies.alignment.from_texts import centroids_of_texts, moments_of_texts
 from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport
 from nlgauge.studies.alignment.word_aligner import (
     AlignerOptions,
+    Links,
     align_words,
     format_links,
     read_alignments,
     split_words,
 )
+from nlgauge.studies.alignment.word_cosines import (
+    PAIRS,
+    draw_centroids,
+    draw_cosines,
+    word_pair_cosines,
+)
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs
-from nlgauge.vectors.remap import METHODS, fit_remapping
-from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
+from nlgauge.vectors.remap import METHODS
+from nlgauge.vectors.transforms import NORM_MODES, LanguageMeans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +122,17 @@ class EvaluateOptions(OptionSet):
     )
     alignments: str | None = option(None, InputFile(), help="gold word alignments (links i-j) of the held-out texts")
     links: str = links_option()
+    norms: tuple[str, ...] = option(
+        (),
+        Many(Text("a normalisation such as layer-norm")),
+        help="normalisations to compare: position-norm, position-norm-N, layer-norm, sequence-norm; with --fit-on "
+        "also centre and standardise",
+        metavar="NORM",
+    )
+    layers: tuple[int, ...] = option((), Many(Int(0)), help="model layers to compare", unset="--layer", metavar="N")
+    plot: str | None = option(
+        None, FigureFile(), help="figure of the curves over layers or sizes: .png, .svg or .pdf"
+    )
     rated: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=3, most=3),
@@ -147,6 +166,32 @@ class LanguageOptions(OptionSet):
     source_lang: str = option(
         "", Text("a language"), help="language that a mapping is applied to", unset="the first", metavar="LANG"
     )
+    plot: str | None = option(None, FigureFile(), help="plane with the mean vectors: .png, .svg or .pdf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosineOptions(OptionSet):
+    """Parallel texts, and the vectors whose cosines are compared."""
+
+    parallel: tuple[str, ...] = option(
+        (),
+        Many(TextColumn(), least=2, most=2),
+        help="translations, line by line",
+        required=True,
+        metavar="SOURCE TARGET",
+    )
+    transforms: tuple[str, ...] = option(
+        (),
+        Many(InputFile("files joined by +")),
+        help="transforms to compare with unchanged vectors, such as map.npz+layer-norm",
+    )
+    alignments: str | None = option(None, InputFile(), help="word alignments (links i-j)", unset="--links")
+    links: str = links_option()
+    pairs: int = option(PAIRS, Int(2), help="number of matched and of random pairs", metavar="N")
+    seed: int = option(12345, Int(0), help="random seed of the pairs")
+    source_lang: str = option("", Text("a language"), help="source language, for files of means", metavar="LANG")
+    target_lang: str = option("en", Text("a language"), help="target language, for files of means", metavar="LANG")
+    plot: str | None = option(None, FigureFile(), help="histograms of the cosines: .png, .svg or .pdf")
 
 
 def _train(args: argparse.Namespace) -> int:
@@ -196,44 +241,52 @@ def _train_with_progress(args: argparse.Namespace, bitexts: list[Bitext], option
         )
 
 
-_COLUMNS = ("map", "induction cosine", "induction CSLS", "retrieval", "alignment F1", "XMoverScore r")
-
-
 def _evaluate(args: argparse.Namespace) -> int:
-    if not args.maps and not args.fit_on:
-        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET"
+    if not (args.maps or args.fit_on or args.norms or args.layers):
+        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET, --norms or --layers"
         raise RecipeError(msg)
+    if args.layers:
+        refuse_flags(args, ["layer"], "is not used with --layers; leave it out")
     source, target = parallel_texts(args.parallel)
     rated = _read_rated(args.rated) if args.rated else None
+    fitting = _read_fit_on(args, (source, target)) if args.fit_on else None
     options, encoder, layer = _load_encoder(args)
     links = read_alignments(Path(args.alignments)) if args.alignments else None
-    with tempfile.TemporaryDirectory() as folder:
-        rows: list[tuple[str, Path | None]] = [("none", None), *_name_files(args.maps)]
-        maps = [_load_map(path, encoder, layer) for _, path in rows]
-        fitted = _fit_methods(args, (source, target), encoder, layer, Path(folder), options)
-        rows += fitted
-        maps += [_load_map(path, encoder, layer) for _, path in fitted]
-        with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
-            inputs = AlignmentInputs(
-                *(encoder, source, target, layer),
-                alignments=links,
-                alignments_name=file_label(args.alignments or ""),
-                nearest=args.links == "nearest",
-                batch_tokens=options.batch_tokens,
-                advance=advance,
-            )
-            words = held_out_words(inputs)
-        print("\t".join(_COLUMNS))
-        for (name, path), map_ in zip(rows, maps, strict=True):
-            quality = evaluate_map(words, map_)
-            shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval, quality.alignment_f1]
-            shares.append(_correlate(args, rated, path, layer) if rated else math.nan)
-            print("\t".join([name, *("-" if math.isnan(share) else f"{share:.4f}" for share in shares)]))
+    compared = Compared(
+        maps=_name_files(args.maps),
+        norms=args.norms,
+        fit_on=None if fitting is None else _fitting_inputs(args, fitting, encoder, layer, options),
+        methods=args.methods if args.fit_on else (),
+        sizes=args.sizes,
+        layers=tuple(dict.fromkeys(args.layers)),
+    )
+    compared.check()
+    scoring = {name: value for name, value in run_options(args).items() if name != "progress"}
+    passes = len(compared.layers or (layer,)) * (1 + len(set(compared.norms)))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Progress(passes * len(source), show=options.progress, what="reading texts", unit="pair") as advance,
+    ):
+        inputs = AlignmentInputs(
+            *(encoder, source, target, layer),
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            nearest=args.links == "nearest",
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+        rows, words = evaluate_alignment(inputs, compared, folder=Path(folder), rated=rated, run=scoring)
+    print("\t".join([*(["layer"] if args.layers else []), "map", *MEASURES]))
+    for row in rows:
+        numbers = ("-" if math.isnan(share) else f"{share:.4f}" for share in row.values().values())
+        print("\t".join([*([str(row.layer)] if args.layers else []), row.label, *numbers]))
+    if args.plot:
+        write_figure(args.plot, partial(save_figure, draw_evaluation(rows)))
     where = "from --alignments" if words.gold else "word aligner"
     if not words.gold and args.links == "nearest":
         where = "nearest neighbours without a map; this favours no map"
-    counts = f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out)"
-    return report(args, f"{counts}; links: {where}")
+    counts = f"{rows[-1].quality.links} linked words of {rows[-1].quality.texts} pairs of texts"
+    return report(args, f"{counts} ({words.left_out} left out); links: {where}")
 
 
 def _load_encoder(args: argparse.Namespace) -> tuple[RunOptions, Encoder, int]:
@@ -252,25 +305,10 @@ def _name_files(files: Sequence[str]) -> list[tuple[str, Path]]:
     ]
 
 
-def _load_map(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
-    if path is None:
-        return None
-    loaded = load_map(path)
-    loaded.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
-    return loaded
-
-
-def _fit_methods(
-    args: argparse.Namespace,
-    held_out: tuple[list[str], list[str]],
-    encoder: Encoder,
-    layer: int,
-    folder: Path,
-    options: RunOptions,
-) -> list[tuple[str, Path]]:
-    """Fit the methods to the texts of --fit-on, and return their files."""
-    if not args.fit_on:
-        return []
+def _read_fit_on(
+    args: argparse.Namespace, held_out: tuple[list[str], list[str]]
+) -> tuple[list[str], list[str], list[Links] | None]:
+    """Read the texts of --fit-on and their links; warn if they contain held-out pairs."""
     source, target = parallel_texts(args.fit_on)
     shared = len(set(zip(source, target, strict=True)) & set(zip(*held_out, strict=True)))
     if shared:
@@ -282,24 +320,50 @@ def _fit_methods(
     if args.sizes and max(args.sizes) > len(source):
         msg = f"--sizes has {max(args.sizes)}, but --fit-on has {len(source)} pairs of texts"
         raise RecipeError(msg)
-    links = read_alignments(Path(args.fit_alignments)) if args.fit_alignments else None
-    files = []
-    for size in dict.fromkeys(args.sizes) or [len(source)]:
+    return source, target, read_alignments(Path(args.fit_alignments)) if args.fit_alignments else None
+
+
+def _fitting_inputs(
+    args: argparse.Namespace,
+    texts: tuple[list[str], list[str], list[Links] | None],
+    encoder: Encoder,
+    layer: int,
+    options: RunOptions,
+) -> AlignmentInputs:
+    source, target, links = texts
+    return AlignmentInputs(
+        *(encoder, source, target, layer),
+        alignments=links,
+        alignments_name=file_label(args.fit_alignments or ""),
+        nearest=args.links == "nearest",
+        batch_tokens=options.batch_tokens,
+    )
+
+
+def _cosines(args: argparse.Namespace) -> int:
+    if args.alignments:
+        refuse_flags(args, ["links"], "is not used with --alignments; leave it out")
+    source, target = parallel_texts(args.parallel)
+    options, encoder, layer = _load_encoder(args)
+    passes = 1 + len(set(args.transforms))
+    with Progress(passes * len(source), show=options.progress, what="reading texts", unit="pair") as advance:
         inputs = AlignmentInputs(
-            *(encoder, source[:size], target[:size], layer),
-            alignments=links if links is None or len(links) < size else links[:size],
-            alignments_name=file_label(args.fit_alignments or ""),
+            *(encoder, source, target, layer),
+            alignments=read_alignments(Path(args.alignments)) if args.alignments else None,
+            alignments_name=file_label(args.alignments or ""),
             nearest=args.links == "nearest",
             batch_tokens=options.batch_tokens,
+            advance=advance,
         )
-        words = words_of_texts(inputs)
-        for method in dict.fromkeys(args.methods):
-            check_enough(len(words.source), encoder.hidden_size, method)
-            name = f"{method}, {size} pairs" if args.sizes else method
-            files.append((name, folder / f"{method}-{size}.npz"))
-            fitted = fit_remapping(words.source, words.target, method=method, origin=words.origin)
-            fitted.save(files[-1][1])
-    return files
+        languages = (args.source_lang, args.target_lang)
+        results = word_pair_cosines(inputs, args.transforms, languages=languages, pairs=args.pairs, seed=args.seed)
+    print("vectors\tmatched\trandom\tsd matched\tsd random\tseparation")
+    for result in results:
+        numbers = (result.matched.mean(), result.random.mean(), result.matched.std(), result.random.std())
+        print("\t".join([result.name, *(f"{number:.4f}" for number in (*numbers, result.separation))]))
+    if args.plot:
+        write_figure(args.plot, partial(save_figure, draw_cosines(results)))
+    return report(args, f"mean cosines of {len(results[0].matched)} matched and as many random pairs of words")
 
 
 def _words(args: argparse.Namespace) -> int:
@@ -314,7 +378,7 @@ def _words(args: argparse.Namespace) -> int:
     return report(args, f"{sum(map(len, links))} links in {len(links)} pairs of texts")
 
 
-def _read_rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
+def _read_rated(specs: Sequence[str]) -> Rated:
     sources, outputs, scores = read_columns(specs)
     numbers = []
     for line, value in enumerate(scores, 1):
@@ -323,19 +387,9 @@ def _read_rated(specs: Sequence[str]) -> tuple[list[str], list[str], list[float]
         except ValueError as error:
             msg = f"{file_label(specs[2])}, line {line}: expected a score, got {value!r}"
             raise FileFormatError(msg) from error
-    check_rated(sources, outputs, numbers)
-    return sources, outputs, numbers
-
-
-def _correlate(
-    args: argparse.Namespace, rated: tuple[list[str], list[str], list[float]], path: Path | None, layer: int
-) -> float:
-    """Correlate XMoverScore with the ratings, on the layer of the map."""
-    options = {name: value for name, value in run_options(args).items() if name != "progress"}
-    chosen = "none" if path is None else str(path)
-    return xmoverscore_correlation(
-        *rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **options
-    )
+    rated = Rated(sources, outputs, numbers)
+    rated.check()
+    return rated
 
 
 def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -371,6 +425,8 @@ def _centroids(args: argparse.Namespace) -> int:
         numbers = [matrix[pair] for matrix in (before.relative, after.relative, before.cosine, after.cosine)]
         names = "-".join(before.languages[i] for i in pair)
         print("\t".join([names, *(f"{number:.4f}" for number in numbers)]))
+    if args.plot:
+        write_figure(args.plot, partial(save_figure, draw_centroids(centroids, transforms=args.transforms)))
     counts = ", ".join(f"{name} {count}" for name, count in zip(texts, before.counts, strict=True))
     return report(args, f"distances of means in units of the spread within languages; tokens: {counts}")
 
@@ -393,6 +449,16 @@ COMMANDS = {
         run=_centroids,
         flags=(Flags(LanguageOptions, without=["mode"]), *MODEL_FLAGS),
         help="measure distances between languages before and after transforms",
+    ),
+    "align cosines": Command(
+        run=_cosines,
+        flags=(Flags(CosineOptions), *MODEL_FLAGS),
+        help="compare cosines of matched and random pairs of words",
+        description="Compare cosines of translated words with those of random words of the same texts, for unchanged "
+        "vectors and under transforms. Separation: probability that a matched pair has the higher cosine.",
+        examples="""\
+  nlgauge align cosines --parallel src.de tgt.en --transforms clp.npz clp.npz+layer-norm --plot cosines.png
+""",
     ),
     "align fit": FIT,
     "align evaluate": Command(

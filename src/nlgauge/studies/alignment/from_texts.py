@@ -1,17 +1,4 @@
-"""Fit linear maps between two languages from texts and a loaded encoder, and evaluate maps.
-
-The quality of a map is measured on held-out texts:
-
-    induction   P@1 of linked words by cosine and CSLS: whether the nearest linked word of the other language is the
-                translation. Words are occurrences in context, not types (contextual lexicon induction).
-    retrieval   P@1 of texts: whether the nearest text of the other language is the translation; a text is the mean of
-                its words
-    alignment   F1 of mutual nearest words within a pair of texts against gold links
-    correlation Pearson's r of XMoverScore under the map with human scores of translations
-
-Links come from annotators, from the word aligner, or are mutual nearest neighbours before any map, which favour
-unchanged vectors. F1 needs given links.
-"""
+"""Fit linear maps between two languages from texts and a loaded encoder; means and distances of languages."""
 
 from __future__ import annotations
 
@@ -24,30 +11,23 @@ from numpy.typing import NDArray
 
 from nlgauge.core.metric import Metric
 from nlgauge.core.run_options import RunOptions
-from nlgauge.core.scoring import score
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
-from nlgauge.stats.correlation import correlate
 from nlgauge.studies.alignment.word_aligner import Links
 from nlgauge.studies.alignment.word_spaces import (
     AlignmentInputs,
     CentroidChange,
     ModelLayer,
-    Pairs,
     centroid_change,
-    induction_precision,
-    linked_texts,
-    mutual_nearest,
     paired_words,
     reduction_steps,
     same_width,
 )
-from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
-from nlgauge.vectors.transforms import FittedTransform, LanguageMoments, load_transforms
+from nlgauge.vectors.transforms import LanguageMoments, load_transforms
 
 #: Number of texts whose vectors are in memory at once.
 _PORTION = 512
@@ -288,106 +268,3 @@ def token_vectors(
         limit = f"{encoder.tokenizer.limit} tokens that {encoder.model!r} reads"
         msg = f"{cut} of {len(texts)} texts were truncated to the {limit}; split them"
         warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
-
-
-#: Maximum number of links for lexicon induction, in text order.
-_MOST_LINKS = 3000
-
-Rows = NDArray[np.float32]
-
-
-class HeldOut(NamedTuple):
-    """Words of parallel texts and their links."""
-
-    source: tuple[Rows, ...]
-    """A row per word, of each pair of texts."""
-    target: tuple[Rows, ...]
-    links: tuple[Links, ...]
-    gold: bool
-    """Whether the links were given."""
-    left_out: int
-    """Pairs of texts that are empty, too long, or whose words the tokenizer does not separate."""
-
-
-class MapQuality(NamedTuple):
-    """Shares between 0 and 1; NaN if undefined."""
-
-    induction_cosine: float
-    induction_csls: float
-    retrieval: float
-    alignment_f1: float
-    links: int
-    """Number of links in lexicon induction."""
-    texts: int
-
-
-def held_out_words(inputs: AlignmentInputs) -> HeldOut:
-    """Encode held-out texts once, for any number of maps."""
-    inputs.check_links()
-    usable = list(linked_texts(inputs))
-    if len(usable) < 2:
-        msg = f"{len(usable)} of {len(inputs.source)} pairs of texts have words to compare; provide at least two"
-        raise InputError(msg)
-    links = [linked for _, linked, _, _ in usable]
-    if not any(links):
-        msg = "no words are linked; provide links between translated words"
-        raise InputError(msg)
-    sides = tuple(x for _, _, x, _ in usable), tuple(z for *_, z in usable)
-    return HeldOut(*sides, tuple(links), inputs.alignments is not None, len(inputs.source) - len(usable))
-
-
-def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQuality:
-    """Evaluate a map (None: unchanged vectors) on held-out words."""
-    source, target = list(words.source), list(words.target)
-    if transform is not None:
-        source = [transform.apply(rows, side="source") for rows in source]
-        target = [transform.apply(rows, side="target") for rows in target]
-    x, z = (
-        unit_rows(
-            np.concatenate(
-                [rows[[link[place] for link in links]] for rows, links in zip(side, words.links, strict=True)]
-            ),
-            pairwise=True,
-        )
-        for place, side in ((0, source), (1, target))
-    )
-    x, z = x[:_MOST_LINKS], z[:_MOST_LINKS]
-    by_cosine, by_csls = (induction_precision(x, z, Pairs.of_rows(len(x)), by=by) for by in ("cosine", "csls"))
-    means = [unit_rows(np.stack([rows.mean(axis=0) for rows in side]), pairwise=True) for side in (source, target)]
-    retrieved = induction_precision(means[0], means[1], Pairs.of_rows(len(source)), by="cosine")
-    f1 = float("nan")
-    if words.gold:
-        f1 = link_f1([mutual_nearest(a, b) for a, b in zip(source, target, strict=True)], words.links)
-    return MapQuality(by_cosine, by_csls, retrieved, f1, len(x), len(source))
-
-
-def link_f1(found: Sequence[Links], gold: Sequence[Links]) -> float:
-    """F1 over all links of all texts.
-
-    >>> link_f1([((0, 0), (1, 1))], [((0, 0), (1, 2), (2, 2))])
-    0.4
-    """
-    right = sum(len(set(ours) & set(theirs)) for ours, theirs in zip(found, gold, strict=True))
-    return 2 * right / max(sum(map(len, found)) + sum(len(set(links)) for links in gold), 1)
-
-
-def check_rated(sources: Sequence[str], hyps: Sequence[str], human: Sequence[float]) -> None:
-    """Raise an error for translations that cannot be correlated with human scores."""
-    if not len(sources) == len(hyps) == len(human):
-        msg = f"expected as many sources, outputs and scores, got {len(sources)}, {len(hyps)} and {len(human)}"
-        raise InputError(msg)
-    if len(human) < 3 or not np.isfinite(human).all():
-        msg = "a correlation needs at least three finite human scores"
-        raise InputError(msg)
-
-
-def xmoverscore_correlation(
-    sources: Sequence[str], hyps: Sequence[str], human: Sequence[float], *, transforms: str = "none", **options: Any
-) -> float:
-    """Pearson's r of human scores with XMoverScore without a language model, under the transforms of a file.
-
-    The chapter's RFEval omits the language model, so the result depends on vectors only.
-    """
-    check_rated(sources, hyps, human)
-    scores = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)
-    return correlate(scores.segments[scores.main], human).value

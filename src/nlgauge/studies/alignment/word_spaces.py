@@ -34,6 +34,7 @@ from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import Reduction
 from nlgauge.vectors.remap import Operation, Side, principal_directions
+from nlgauge.vectors.transforms import Transforms
 
 #: Published limit; longer texts are dropped.
 MOST_TOKENS = 175
@@ -78,6 +79,10 @@ class AlignmentInputs:
     """Name of the links in messages."""
     nearest: bool = False
     """Whether links are mutual nearest neighbours, not those of the word aligner."""
+    known_links: Mapping[int, Links] | None = None
+    """Links between the tokenizer's words from an earlier pass, by the number of a pair of texts."""
+    transforms: Transforms | None = None
+    """Applied to the vectors of tokens, before words are formed."""
     batch_tokens: int = 4096
     advance: Callable[[int], None] | None = None
     """Receives the number of finished or skipped pairs of texts."""
@@ -202,13 +207,15 @@ def linked_texts(
     inputs: AlignmentInputs,
 ) -> Iterator[tuple[int, Links, NDArray[np.float32], NDArray[np.float32]]]:
     """Iterate over usable pairs of texts: number, links, and a row per word of each side."""
-    alignments = inputs.alignments
-    aligned = linked_by_aligner(inputs) if alignments is None and not inputs.nearest else {}
+    alignments, aligned = inputs.alignments, inputs.known_links
+    if aligned is None:
+        aligned = linked_by_aligner(inputs) if alignments is None and not inputs.nearest else {}
     for n, x, z in texts_as_words(inputs, by_blanks=alignments is not None):
         if alignments is not None:
             yield n, alignments[n], x, z
         else:
-            yield n, mutual_nearest(x, z) if inputs.nearest else aligned[n], x, z
+            nearest = inputs.nearest and inputs.known_links is None
+            yield n, mutual_nearest(x, z) if nearest else aligned[n], x, z
 
 
 def texts_as_words(
@@ -223,12 +230,19 @@ def texts_as_words(
     fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
     done = inputs.advance or (lambda _: None)
     done(len(source) - len(fit))
-    for start in range(0, len(fit), _WINDOW):
-        window = fit[start : start + _WINDOW]
+    batch = 1 if inputs.transforms is None else inputs.transforms.batch
+    size = max(batch, _WINDOW // batch * batch)
+    for start in range(0, len(fit), size):
+        window = fit[start : start + size]
         encoded = [
             encode_texts(side.encoder, [tokens[n] for n in window], (side.layer,), batch_tokens=inputs.batch_tokens)
             for side, tokens in zip(sides, both, strict=True)
         ]
+        if inputs.transforms is not None:
+            encoded = [
+                inputs.transforms.apply_in_batches(encoded[0], "source"),
+                inputs.transforms.apply_in_batches(encoded[1], "target"),
+            ]
         for n, left, right in zip(window, *encoded, strict=True):
             words = _words(sides, (source[n], target[n]), (left, right), by_blanks=by_blanks)
             if words is not None:
