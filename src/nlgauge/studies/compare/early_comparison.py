@@ -14,16 +14,8 @@ from nlgauge.core.registry import metric_title
 from nlgauge.core.result import Result
 from nlgauge.core.short_signature import format_signature
 from nlgauge.errors import InputError
-from nlgauge.io.table import (
-    Cell,
-    Paragraphs,
-    Table,
-    decimals_for,
-    format_count,
-    format_level,
-    format_p,
-    format_signed,
-)
+from nlgauge.io.numbers import decimals_for, format_count, format_level, format_p, format_signed
+from nlgauge.io.table import Cell, Paragraphs, Table
 from nlgauge.studies.compare.gates import GateResult, GateRow
 from nlgauge.studies.compare.sentences import plain
 from nlgauge.studies.compare.stopping import DecidedBy, Outcome, StopRule
