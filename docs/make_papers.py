@@ -33,6 +33,7 @@ from nlgauge.core.registry import METRICS, metric_name, parse_metric
 from nlgauge.data.cards import DATA_CARDS
 from nlgauge.errors import NlgaugeError
 from nlgauge.studies.published.load import PAPER_TABLES
+from nlgauge.text.words import STOPWORD_SOURCES
 
 DOCS = Path(__file__).parent
 TABLE = DOCS / "tables" / "papers.tsv"
@@ -120,10 +121,12 @@ def find_place_problem(place: str) -> str:
         return "" if (DOCS.parent / place).exists() else f"no file {place!r}"
     if metric_name(place) in METRICS:
         try:
-            parse_metric(place)
+            metric = parse_metric(place)
         except NlgaugeError as error:
             return str(error)
-        return ""
+        words = getattr(metric, "stopwords", "none")  # any other name would be that of a file
+        known = words == "none" or words.partition("-")[0] in STOPWORD_SOURCES
+        return "" if known else f"no list of stop words {words!r}"
     if place in DATA_CARDS or any(fnmatchcase(name, place) for name in PAPER_TABLES):
         return ""
     return f"{place!r} is no metric, command, table, data set or file"

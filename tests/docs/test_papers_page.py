@@ -29,6 +29,7 @@ def test_every_item_has_a_known_state_and_open_ones_a_reason() -> None:
     [
         ("bertscoer", "'bertscoer' is no metric, command, table, data set or file"),
         ("bertscore:multiref=never", "multiref"),
+        ("moverscore:stopwords=english", "no list of stop words 'english'"),
         ("nlgauge study nothing", "no command 'study nothing'"),
         ("nlgauge study meta --nothing", "command 'study meta' has no option --nothing"),
         ("bertscore-table99", "'bertscore-table99' is no metric"),

@@ -37,6 +37,7 @@ from nlp_capsule.experiments import (  # noqa: E402
     compare_eurlex,
     compare_labels,
 )
+from nlp_capsule.rounds import compare_rounds, draw_rounds, measure_rounds  # noqa: E402
 from nlp_capsule.training import _partly_unknown, new_candidates  # noqa: E402
 
 from nlgauge.errors import InputError, RecipeError  # noqa: E402
@@ -234,3 +235,35 @@ def test_a_task_of_one_s_own_needs_texts_and_labels_only() -> None:
         Split(part, part, part, ("wine", "car")), replace(SMALL_PLAN, epochs=60), sizes=Sizes(words=8, dimensions=16)
     )
     assert verdict.capsules["P@1"] == verdict.baseline["P@1"] == 1
+
+
+def test_rounds_of_single_texts_are_measured_and_drawn(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    texts = [" ".join(chance.choice(["red", "blue", "cat", "dog", "runs"], 5)) for _ in range(24)]
+    owned = [frozenset({int("cat" in text)}) for text in texts]
+    parts = [LabelledTexts(texts[i : i + 8], owned[i : i + 8]) for i in (0, 8, 16)]
+    sizes = Sizes(words=8, dimensions=16, filters=4, compressed=8)
+    plan = TrainingPlan(epochs=2, batch=4, learning_rate=4e-3)
+    result = compare_rounds(Split(*parts, ("no cat", "cat")), plan, sizes=sizes, rounds=(2, 3))
+    assert list(result.losses) == ["2 rounds", "3 rounds", "adaptive"]
+    assert all(len(losses) == 2 for losses in result.losses.values())
+    assert (len(result.texts), len(result.texts[0].agreement), result.rounds) == (8, 10, 3)
+    # By hand from the agreements: the change of the third round, and the first change below epsilon.
+    changes = [abs(float(text.agreement[2] - text.agreement[1])) for text in result.texts]
+    assert result.unsettled == sum(change >= result.epsilon for change in changes) / 8
+    for text in result.texts:
+        steps = np.abs(np.diff(text.agreement, prepend=0.0)) < result.epsilon
+        assert text.adaptive == (int(steps.argmax()) + 1 if steps.any() else text.adaptive)
+    draw_rounds(result, text=3).savefig(tmp_path / "rounds.png")
+    assert (tmp_path / "rounds.png").stat().st_size > 1000
+    with pytest.raises(InputError, match="rounds must be 2 or more, got 1"):
+        compare_rounds(Split(*parts, ("no cat", "cat")), plan, sizes=sizes, rounds=(1,))
+
+
+def test_measured_agreement_is_that_of_the_network() -> None:
+    network = new_network(replace(SMALL, routing="kde", iterations=4))
+    texts, _ = planted(3)
+    with torch.no_grad():
+        expected = network(torch.from_numpy(texts)).agreement
+    measured = measure_rounds(network, texts, epsilon=0.05)
+    assert [float(text.agreement[3]) for text in measured] == pytest.approx(expected.tolist(), abs=1e-5)

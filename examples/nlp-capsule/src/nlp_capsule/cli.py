@@ -25,6 +25,7 @@ from nlp_capsule.experiments import (
 from nlp_capsule.losses import LOSSES
 from nlp_capsule.network import EURLEX, count_parameters
 from nlp_capsule.pairs import load_pairs
+from nlp_capsule.rounds import compare_rounds, draw_rounds
 from nlp_capsule.tasks import TASKS, load_task
 from nlp_capsule.training import TrainingPlan
 
@@ -91,6 +92,17 @@ def _parser() -> argparse.ArgumentParser:
     eurlex.add_argument("--candidates", type=_from(1), default=200, help="candidate labels per text (default: 200)")
     _add_plan(eurlex, TrainingPlan())
     eurlex.set_defaults(run=_eurlex)
+
+    rounds = commands.add_parser("rounds", help="compare fixed and adaptive rounds of routing (Figure 3)")
+    rounds.add_argument("task", choices=TASKS)
+    rounds.add_argument("--most", type=_from(1), default=200, help="maximum texts per label (default: 200)")
+    rounds.add_argument("--rounds", type=_from(2), nargs="+", default=(2, 3, 5), help="default: 2 3 5")
+    rounds.add_argument("--text", type=_from(0), default=0, help="drawn text of the development set, from 0")
+    rounds.add_argument("--profile", choices=("released", "paper"), default="released")
+    rounds.add_argument("--plot", type=Path, help="figure: .png, .svg or .pdf")
+    _add_data(rounds)
+    _add_plan(rounds, SMALL_PLAN)
+    rounds.set_defaults(run=_rounds)
 
     parameters = commands.add_parser("parameters", help="print the number of parameters of a network for EUR-Lex")
     parameters.add_argument("--profile", choices=("released", "paper"), default="released")
@@ -171,6 +183,22 @@ def _answer(args: argparse.Namespace) -> int:
 def _eurlex(args: argparse.Namespace) -> int:
     split = load_eurlex(args.path)
     _print(compare_eurlex(split, _plan(args), vectors=args.vectors, candidates=args.candidates))
+    return 0
+
+
+def _rounds(args: argparse.Namespace) -> int:
+    split = load_task(args.task, _folder(args), most=args.most, seed=args.seed)
+    result = compare_rounds(split, _plan(args), sizes=Sizes(), rounds=args.rounds, profile=args.profile)
+    if args.text >= len(result.texts):
+        print(f"nlp-capsule: --text must be below {len(result.texts)}, got {args.text}", file=sys.stderr)
+        return 2
+    for name, losses in result.losses.items():
+        print(f"{name:10}", *(f"{loss:7.4f}" for loss in losses))
+    counts = [text.adaptive for text in result.texts]
+    print(f"{result.unsettled:.1%} of {len(counts)} texts still change in round {result.rounds}")
+    print(f"adaptive routing takes {min(counts)} to {max(counts)} rounds, on average {sum(counts) / len(counts):.1f}")
+    if args.plot is not None:
+        draw_rounds(result, text=args.text).savefig(args.plot)
     return 0
 
 
