@@ -262,3 +262,57 @@ def test_identical_outputs_pass_under_every_test() -> None:
     for test in ("bootstrap", "randomisation", "sign", "wilcoxon", "t"):
         comparison = compare_systems({"bleu": {"old": OLD.tolist(), "new": OLD.tolist()}}, test=test)
         assert gate(comparison, base="old", new="new").result == "passed", test
+
+
+@pytest.mark.parametrize(
+    ("shift", "margin", "result"),
+    [
+        # NOISE has a standard deviation of about .5, so the interval of the mean of 200 reaches .07 to both sides.
+        (0.0, 0.2, "passed"),
+        (-0.1, 0.2, "passed"),
+        (-0.2, 0.2, "undecided"),
+        (-0.5, 0.2, "failed"),
+        (0.5, 0.001, "passed"),
+    ],
+)
+def test_margin_is_compared_with_the_interval(shift: float, margin: float, result: str) -> None:
+    decision = asked(shift, margin=margin)
+    (row,) = decision.rows
+    assert row.low is not None
+    assert row.high is not None
+    expected = "passed" if row.low > -margin else "failed" if row.high < -margin else "undecided"
+    assert decision.result == result == expected
+    claims = {"passed": "new is not worse than old by more than", "failed": "new is worse than old by more than"}
+    assert decision.sentence.startswith(f"{claims[result]} {margin:g}: bleu " if result in claims else "the interval")
+    assert decision.to_dict()["margin"] == margin
+    assert GateResult.from_dict(decision.to_dict()) == decision
+
+
+def test_gate_without_margin_has_no_field_for_it() -> None:
+    assert not {"margin", "min_segments"} & asked(0.0).to_dict().keys()
+
+
+def test_too_few_segments_for_the_user_are_undecided() -> None:
+    decision = asked(-0.5, min_segments=201)
+    assert decision.result == "undecided"
+    assert decision.sentence == "200 segments, at least 201 are required (min_segments)"
+    assert asked(-0.5, min_segments=200).result == "failed"
+
+
+def test_another_metric_never_lets_a_gate_with_margin_pass() -> None:
+    worse, better = (OLD - 1 + NOISE * 0.1).tolist(), (OLD + 1 + NOISE * 0.1).tolist()
+    scores = {"bleu": {"old": OLD.tolist(), "new": worse}, "chrf": {"old": OLD.tolist(), "new": better}}
+    for names in (["bleu"], ["bleu", "chrf"]):
+        comparison = compare_systems({name: scores[name] for name in names}, permutations=200)
+        decision = gate(comparison, base="old", new="new", margin=0.1)
+        assert decision.failed
+        assert [row.result for row in decision.rows] == ["failed", "passed"][: len(names)]
+
+
+def test_wrong_margins_are_refused() -> None:
+    with pytest.raises(RecipeError, match="margin must be a number above 0, got 0"):
+        asked(0.0, margin=0)
+    with pytest.raises(RecipeError, match=r"margin is 0\.1 and smallest_difference is 0\.2; give one of them"):
+        asked(0.0, margin=0.1, smallest_difference=0.2)
+    with pytest.raises(RecipeError, match=r"needs intervals of level 0\.99, got 0\.95; compare with level=0\.99"):
+        asked(0.0, margin=0.1, alpha=0.01)

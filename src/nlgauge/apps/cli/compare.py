@@ -6,7 +6,6 @@ Its inputs are texts to score, saved runs, and scores and verdicts of other tool
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from nlgauge.apps.cli.common import (
     check_documents,
     check_metrics,
     check_systems_first,
-    in_flags,
     join_texts,
     output_flags,
     read_documents,
@@ -29,21 +27,31 @@ from nlgauge.apps.cli.common import (
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
-from nlgauge.apps.cli.gate import GATE_FAILED, GATE_UNDECIDED, GateOptions, gate_status, gate_systems
+from nlgauge.apps.cli.gate import (
+    GATE_FAILED,
+    GATE_UNDECIDED,
+    MARGIN_FLAGS,
+    GateOptions,
+    check_gate,
+    gate_systems,
+    write_and_decide,
+    write_not_run,
+)
+from nlgauge.apps.cli.system_files import SystemFiles, check_twice
+from nlgauge.apps.cli.until_certain import UntilCertainOptions, compare_early
 from nlgauge.core.kinds import Choice, FigureFile, Flag, InputFile, Int, Many, OutputFile, Text
-from nlgauge.core.metric import Metric
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.result import FORMATS
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
-from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.errors import RecipeError
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.paper_table import PAPER_FORMATS
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.tables import read_bytes
-from nlgauge.io.textfiles import ParallelTexts, read_parallel, split_name
+from nlgauge.io.textfiles import ParallelTexts, read_parallel
 from nlgauge.studies.compare.comparison import CompareSettings
-from nlgauge.studies.compare.gates import GateNotRun, NoDecision, gate
+from nlgauge.studies.compare.gates import gate
 from nlgauge.studies.compare.paired_differences import draw_pairs
 from nlgauge.studies.compare.repeated_runs import Budgets, compare_run_tables, read_budgets
 from nlgauge.studies.compare.report import ComparisonReport
@@ -157,7 +165,7 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
             imported_table(table, systems=systems, segments=segments)
         check_systems(systems)
 
-    inputs = _read_scores(args, _Files.of(args.hyps, runs=args.runs), check, documents if args.joined else None)
+    inputs = _read_scores(args, SystemFiles.of(args.hyps, runs=args.runs), check, documents if args.joined else None)
     tables = system_scores(inputs.scores, documents=resampled) if inputs.scores else []
     if imported and not tables:
         check(imported[0].systems, len(imported[0].instances))
@@ -165,63 +173,9 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
     return replace(inputs, tables=tables, verdicts=judged)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """Files by the names of their systems (`NAME=FILE`), or without one."""
-
-    specs: list[str]
-    names: list[str | None]
-    runs: bool
-
-    @classmethod
-    def of(cls, arguments: Sequence[str], *, runs: bool) -> _Files:
-        pairs = [(name or None, spec) for name, spec in map(split_name, arguments)]
-        names = [name for name, _ in pairs]
-        for name in names:
-            if name is not None and names.count(name) > 1 and not runs:
-                msg = f"system {name!r} is given twice; use --runs if the files are runs (seeds) of one system"
-                raise RecipeError(msg)
-        if runs and None in names:
-            msg = (
-                "--runs needs NAME=FILE for every file, and files with the same NAME are runs of one system, such as "
-                "base=seed1.txt base=seed2.txt new=seed3.txt new=seed4.txt"
-            )
-            raise RecipeError(msg)
-        return cls([spec for _, spec in pairs], names, runs)
-
-    @property
-    def saved(self) -> bool:
-        """Whether the files are saved runs; a mixture is refused."""
-        json = [spec for spec in self.specs if spec.lower().endswith(".json")]
-        if json and len(json) < len(self.specs):
-            other = next(spec for spec in self.specs if spec not in json)
-            msg = (
-                f"{json[0]!r} is a saved run and {other!r} is a text file; compare saved runs or text files, not "
-                f"both. To save a run: nlgauge score {other} --refs REF -o {Path(other).stem}.json"
-            )
-            raise RecipeError(msg)
-        return bool(json)
-
-    def renamed(self, labels: Sequence[str]) -> dict[str, str]:
-        """Names of systems by label; runs of a system are numbered."""
-        names: dict[str, str] = {}
-        for index, (label, name) in enumerate(zip(labels, self.names, strict=True)):
-            number = self.names[: index + 1].count(name)
-            names[label] = label if name is None else f"{name} run {number}" if self.runs else name
-        if len(set(names.values())) < len(names):
-            twice = next(name for name in names.values() if list(names.values()).count(name) > 1)
-            msg = f"two systems are called {twice!r}; give one of them another name: NAME=FILE"
-            raise RecipeError(msg)
-        return names
-
-    def runs_of(self, systems: Sequence[str]) -> dict[str, str]:
-        """System of each run."""
-        return {run: name for run, name in zip(systems, self.names, strict=True) if self.runs and name is not None}
-
-
 def _read_scores(
     args: argparse.Namespace,
-    files: _Files,
+    files: SystemFiles,
     check: Callable[[Sequence[str], int], None],
     joined: tuple[str, ...] | None,
 ) -> Inputs:
@@ -234,7 +188,7 @@ def _read_scores(
         return saved
     metrics = args.metric or ["bertscore"]
     call = check_metrics(args, metrics, **run_options(args))
-    _check_twice(metrics, call.recipes)
+    check_twice(metrics, call.recipes)
     texts = read_parallel(files.specs, args.refs, args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
@@ -247,17 +201,7 @@ def _read_scores(
     return Inputs(scores=scores, texts=texts, runs_of=files.runs_of(list(texts.systems)))
 
 
-def _check_twice(metrics: Sequence[str], recipes: Sequence[Metric]) -> None:
-    """Refuse the same recipe twice; two recipes of a metric are two columns."""
-    for index, (metric, recipe) in enumerate(zip(metrics, recipes, strict=True)):
-        if recipe in recipes[:index]:
-            other = metrics[recipes.index(recipe)]
-            same = "is given twice" if other == metric else f"is the same recipe as {other!r}"
-            msg = f"--metric: {metric!r} {same}; leave one out"
-            raise RecipeError(msg)
-
-
-def _read_runs(args: argparse.Namespace, files: _Files) -> Inputs:
+def _read_runs(args: argparse.Namespace, files: SystemFiles) -> Inputs:
     if args.refs or args.source:
         msg = "saved runs are not scored again; leave out --refs and --source"
         raise RecipeError(msg)
@@ -338,34 +282,24 @@ class CompareFiles(OptionSet):
 def _run(args: argparse.Namespace) -> int:
     # Tables for people have the p value of the test that decides.
     for_people = args.format not in ("json", "tsv", "csv") and not args.report and "tests_shown" not in args.given
-    settings = read_options(args, CompareSettings, {"tests_shown": ()} if for_people else {})
+    changes: dict[str, Any] = {"tests_shown": ()} if for_people else {}
+    if args.margin is not None and "level" not in args.given:
+        changes["level"] = 1 - args.alpha  # of the interval that decides
+    settings = read_options(args, CompareSettings, changes)
     _check(args)
-    try:
+    check_gate(args)
+    if args.until_certain:
+        return compare_early(args)
+    with write_not_run(args):
         comparison, inputs = _compare(args, settings)
-    except NlgaugeError as error:
-        if args.gate and args.format == "json":
-            # The record tells programs that there is no decision; the message goes to stderr as well.
-            reason = in_flags(str(error), vars(args))
-            write_output(args.output, GateNotRun(NoDecision("not-run", reason)).render("json"))
-        raise
-    decision = comparison.gate
-    status = 0 if decision is None else gate_status(decision, strict=args.strict)
-    try:
+
+    def write() -> None:
         write_output(args.output, _render(comparison, args))
         write_figure(args.plot, comparison.save_figure)
         write_figure(args.plot_pairs, lambda path: save_figure(draw_pairs(comparison, inputs.tables), path))
         write_figure(args.report, lambda path: _write_report(path, comparison, inputs, args))
-    except (NlgaugeError, OSError) as error:
-        if not status:
-            raise
-        # A gate that failed keeps its status, even if a file cannot be written or the reader went away.
-        if not isinstance(error, BrokenPipeError):
-            print(f"nlgauge: error: {in_flags(str(error), vars(args))}", file=sys.stderr)
-    # The gate's sentence is the first line of text, which is on the terminal already.
-    seen = args.output == "-" and args.format not in ("json", "tsv", "csv") and sys.stdout.isatty()
-    if decision is not None and not seen and not (decision.passed and args.quiet):
-        print(f"nlgauge: {decision.headline}", file=sys.stderr)
-    return status
+
+    return write_and_decide(args, comparison.gate, write)
 
 
 def _render(comparison: ComparisonReport, args: argparse.Namespace) -> str:
@@ -385,7 +319,7 @@ def _check(args: argparse.Namespace) -> None:
         msg = "nlgauge compare needs systems (HYP ...) or scores (--scores FILE); see 'nlgauge compare --help'"
         raise RecipeError(msg)
     if texts and not (args.refs or args.source):
-        _ = _Files.of(args.hyps, runs=args.runs).saved  # a mixture has its own message
+        _ = SystemFiles.of(args.hyps, runs=args.runs).saved  # a mixture has its own message
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
     if args.joined and not texts:
@@ -461,8 +395,16 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
     decision = None
     if args.gate:
         base, new = gate_systems(inputs.tables[0].systems, args)
-        least = {"alpha": settings.alpha, "smallest_difference": settings.smallest_difference}
-        decision = gate(comparison, base=base, new=new, metric=args.gate_metric, **least)
+        decision = gate(
+            comparison,
+            base=base,
+            new=new,
+            metric=args.gate_metric,
+            alpha=settings.alpha,
+            smallest_difference=settings.smallest_difference,
+            margin=args.margin,
+            min_segments=args.min_segments,
+        )
     scored = (comparison.metrics, comparison.disagreements, settings, comparison.signature)
     return ComparisonReport(*scored, gate=decision, budgets=budgets, verdicts=verdicts), inputs
 
@@ -500,7 +442,9 @@ COMMANDS = {
             *scoring_flags("bertscore; for saved runs: all their metrics"),
             Flags(CompareSettings, "tests and rankings"),
             Flags(DocumentOptions, "tests and rankings", without=["documents"]),
+            Flags(UntilCertainOptions, "tests and rankings"),
             Flags(GateOptions, "gate"),
+            MARGIN_FLAGS,
             output_flags(formats=(*FORMATS, "html"), plot="figure of the ranking: .png, .svg or .pdf"),
             Flags(CompareFiles, "output"),
         ),
@@ -509,6 +453,7 @@ COMMANDS = {
         examples=f"""\
   nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
+  nlgauge compare base.txt new.txt --refs reference.txt --gate --margin 0.01 --until-certain
   nlgauge compare a.txt b.txt --refs ref.txt -m chrf bleu --table paper -f latex
   nlgauge compare run1.json run2.json           saved by nlgauge score -o
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv

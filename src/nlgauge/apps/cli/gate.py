@@ -1,15 +1,20 @@
-"""`nlgauge compare --gate`: its options, its two systems and its exit status."""
+"""`nlgauge compare --gate`: its options, its two systems, its messages and its exit status."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nlgauge.apps.cli.common import in_flags, write_output
+from nlgauge.apps.cli.flags import Flags, refuse_flags
 from nlgauge.core.kinds import Flag, Text
 from nlgauge.core.options import OptionSet, option
-from nlgauge.errors import RecipeError
-from nlgauge.studies.compare.gates import GateResult
+from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.studies.compare.gates import GateNotRun, GateResult, NoDecision
+from nlgauge.studies.compare.stopping import StopRule
 
 #: Exit status when the new system is significantly worse than the old one.
 GATE_FAILED = 3
@@ -46,6 +51,26 @@ class GateOptions(OptionSet):
     )
 
 
+#: Options of the gate that a comparison until certain has, too.
+MARGIN_FLAGS = Flags(
+    StopRule,
+    "gate",
+    only=["margin", "min_segments"],
+    change={
+        "margin": {"help": "loss that is accepted, in units of the metric; with --until-certain also equivalence"},
+        "min_segments": {"help": "fewest segments for a decision"},
+    },
+)
+
+
+def check_gate(args: argparse.Namespace) -> None:
+    """Refuse options of the gate without it."""
+    if not args.gate and not args.until_certain:
+        refuse_flags(args, ["margin", "min_segments"], "is for --gate or --until-certain; add one of them")
+    if args.margin is not None:
+        refuse_flags(args, ["smallest_difference"], "and --margin both name a difference; leave one out")
+
+
 def gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str, str]:
     """The systems of --base and --new; by default the only two."""
     if len(systems) < 2:
@@ -65,8 +90,33 @@ def gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str,
     return chosen
 
 
-def gate_status(decision: GateResult, *, strict: bool) -> int:
-    """The exit status of a decision."""
-    if decision.failed:
-        return GATE_FAILED
-    return GATE_UNDECIDED if strict and not decision.passed else 0
+@contextlib.contextmanager
+def write_not_run(args: argparse.Namespace) -> Iterator[None]:
+    """Write a record for programs if there is no decision because of an error; the message goes to stderr as well."""
+    try:
+        yield
+    except NlgaugeError as error:
+        if args.gate and args.format == "json":
+            reason = in_flags(str(error), vars(args))
+            write_output(args.output, GateNotRun(NoDecision("not-run", reason)).render("json"))
+        raise
+
+
+def write_and_decide(args: argparse.Namespace, decision: GateResult | None, write: Callable[[], None]) -> int:
+    """Write the results, print the decision and return the exit status."""
+    status = 0
+    if decision is not None and not decision.passed:
+        status = GATE_FAILED if decision.failed else GATE_UNDECIDED if args.strict else 0
+    try:
+        write()
+    except (NlgaugeError, OSError) as error:
+        if not status:
+            raise
+        # A gate that failed keeps its status, even if a file cannot be written or the reader went away.
+        if not isinstance(error, BrokenPipeError):
+            print(f"nlgauge: error: {in_flags(str(error), vars(args))}", file=sys.stderr)
+    # The gate's sentence is the first line of text, which is on the terminal already.
+    seen = args.output == "-" and args.format not in ("json", "tsv", "csv") and sys.stdout.isatty()
+    if decision is not None and not seen and not (decision.passed and args.quiet):
+        print(f"nlgauge: {decision.headline}", file=sys.stderr)
+    return status

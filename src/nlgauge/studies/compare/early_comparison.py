@@ -275,7 +275,7 @@ def gate_early(comparison: EarlyComparison, *, base: str, new: str, metric: str 
         "undecided": f"not certain whether {new} is worse than {base}{by_margin}: ",
     }[result]
     sentence = f"{claim}{'; '.join(deciding)}; alpha {rule.alpha:g}"
-    gate = GateResult(result, sentence, base, new, rows, rule.alpha, 0.0, rule.margin)
+    gate = GateResult(result, sentence, base, new, rows, rule.alpha, 0.0, rule.margin, rule.min_segments or None)
     return replace(comparison, gate=gate)
 
 

@@ -1,16 +1,21 @@
 """The gate for a new version of a system: it fails if the new system is significantly worse than the old one.
 
+With a margin it is a test of non-inferiority: the interval of the difference must lie above minus the margin to pass,
+and below it to fail. Otherwise the gate is undecided.
+
 Each metric is decided by itself, at the full significance level: p values are corrected neither for other systems nor
 for other metrics. So a metric that fails alone also fails with others. More metrics never make a gate more lenient.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import RecipeError
+from nlgauge.io.numbers import format_count
 from nlgauge.io.table import Paragraphs, Table
 from nlgauge.studies.compare.comparison import CompareSettings, MetricComparison, PairRow, SystemComparison
 from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
@@ -64,7 +69,7 @@ class GateResult(Result):
     """The decision, and why."""
 
     format = "nlgauge-gate-1"
-    optional = ("margin",)
+    optional = ("margin", "min_segments")
 
     result: GateDecision
     """Failed if any metric failed, else undecided if any is undecided, else passed."""
@@ -76,6 +81,8 @@ class GateResult(Result):
     smallest_difference: float
     margin: float | None = None
     """Loss that is accepted; the gate then fails only if the new system is worse by more."""
+    min_segments: int | None = None
+    """Fewest segments for a decision."""
 
     @property
     def passed(self) -> bool:
@@ -113,12 +120,16 @@ def gate(
     metric: str | None = None,
     alpha: float = 0.05,
     smallest_difference: float = 0.0,
+    margin: float | None = None,
+    min_segments: int = 0,
 ) -> GateResult:
     """Is `new` significantly worse than `base`, by at least the smallest difference that counts?
 
-    `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is undecided
-    if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test whose
-    smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
+    With `margin` the question is whether `new` is worse by more than the margin, in the units of the metric. The
+    interval of the difference decides, so the comparison needs level 1 - alpha. `min_segments` are needed for any
+    decision. `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is
+    undecided if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test
+    whose smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
 
     >>> from nlgauge.studies.compare import compare_systems
     >>> old, new = [float(x % 7) for x in range(40)], [x % 7 - 1.0 - x % 3 / 9 for x in range(40)]
@@ -131,8 +142,10 @@ def gate(
     if not smallest_difference >= 0:
         msg = f"smallest_difference must be 0 or more, got {smallest_difference!r}"
         raise RecipeError(msg)
+    if margin is not None:
+        _check_margin(margin, smallest_difference, alpha, comparison.settings.level)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    result = GateResult("passed", "", base, new, (), alpha, smallest_difference)
+    result = GateResult("passed", "", base, new, (), alpha, smallest_difference, margin, min_segments or None)
     result = replace(result, rows=tuple(_decide(metric, comparison.settings, result) for metric in metrics))
     results = [row.result for row in result.rows]
     if "failed" in results:
@@ -142,14 +155,29 @@ def gate(
     return replace(result, sentence=_why_passed(comparison, result))
 
 
+def _check_margin(margin: float, smallest_difference: float, alpha: float, level: float) -> None:
+    if not 0 < margin < math.inf:
+        msg = f"margin must be a number above 0, got {margin!r}"
+        raise RecipeError(msg)
+    if smallest_difference:
+        msg = f"margin is {margin:g} and smallest_difference is {smallest_difference:g}; give one of them"
+        raise RecipeError(msg)
+    if not math.isclose(level, 1 - alpha):
+        needed = f"{1 - alpha:g}"
+        msg = f"a gate with margin needs intervals of level {needed}, got {level:g}; compare with level={needed}"
+        raise RecipeError(msg)
+
+
 def _decide(metric: MetricComparison, settings: CompareSettings, gate: GateResult) -> GateRow:
     """Decide by one metric alone."""
     pair = metric.pair(gate.base, gate.new)
     pair = pair if pair.first == gate.new else pair.turned()
     units = metric.n if metric.documents is None else metric.documents
-    reason = _undecided(metric, pair, settings, units=units, alpha=gate.alpha)
+    reason = _undecided(metric, pair, settings, units=units, gate=gate)
     worse = pair.p_value is not None and pair.p_value < gate.alpha and pair.favoured == gate.base
     failed = worse and pair.difference < 0 and -pair.difference >= gate.smallest_difference
+    if gate.margin is not None:
+        failed = pair.high is not None and pair.high < -gate.margin
     detectable = pair.detectable
     if detectable is not None:
         # The pair's own value assumes a correction for the number of pairs, which a gate does not make.
@@ -169,12 +197,22 @@ def _decide(metric: MetricComparison, settings: CompareSettings, gate: GateResul
 
 
 def _undecided(
-    metric: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, alpha: float
+    metric: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, gate: GateResult
 ) -> str:
     """Why the test cannot decide; empty where it can."""
+    alpha = gate.alpha
+    if metric.n < (gate.min_segments or 0):
+        return f"{format_count(metric.n, 'segment')}, at least {gate.min_segments:,} are required (min_segments)"
     if units < LEAST_FOR_A_VERDICT or pair.p_value is None:
         too_few = "is too few" if units == 1 else "are too few"
         return f"{_counted(metric)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
+    if gate.margin is not None:
+        if pair.low is None or pair.high is None:
+            return f"{_counted(metric)} are too few for an interval"
+        if pair.low > -gate.margin or pair.high < -gate.margin:
+            return ""
+        ends = f"{pair.low:+.4g} to {pair.high:+.4g}"
+        return f"the interval {ends} contains {-gate.margin:g}; use more segments or a wider margin"
     differing = pair.wins + pair.losses
     least = smallest_p(settings, units=units, differing=differing) if differing else 0.0
     if least >= alpha:
@@ -192,6 +230,8 @@ def _why_failed(comparison: SystemComparison, gate: GateResult) -> str:
     failed = [(row, comparison.metric(row.metric)) for row in gate.rows if row.result == "failed"]
     numbers = "; ".join(_numbers(row, metric, comparison.settings.level) for row, metric in failed)
     sentence = f"{gate.new} is significantly worse than {gate.base}: {numbers}; alpha {gate.alpha:g}"
+    if gate.margin is not None:
+        return f"{gate.new} is worse than {gate.base} by more than {gate.margin:g}: {numbers}"
     pairs = len(comparison.metrics[0].pairs)
     if pairs > 1 and not all(metric.pair(gate.base, gate.new).significant for _, metric in failed):
         sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
@@ -209,6 +249,11 @@ def _why_undecided(rows: tuple[GateRow, ...]) -> str:
 
 
 def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
+    if gate.margin is not None:
+        numbers = "; ".join(
+            _numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in gate.rows
+        )
+        return f"{gate.new} is not worse than {gate.base} by more than {gate.margin:g}: {numbers}"
     rows, sentence = gate.rows, "no significant drop"
     if gate.smallest_difference:
         sentence += f" of {gate.smallest_difference:g} or more"
