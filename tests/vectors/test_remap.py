@@ -182,7 +182,7 @@ def test_other_files_are_refused_as_published_arrays(tmp_path: Path) -> None:
 
 
 def test_remapping_refuses_invalid_input() -> None:
-    with pytest.raises(RecipeError, match="clp, umd, clp-umd, umd-clp, lsq, centred, got 'pca'"):
+    with pytest.raises(RecipeError, match="clp, umd, clp-umd, umd-clp, lsq, centred, rcsls, got 'pca'"):
         fit_remapping(rows(1), rows(2), method="pca")
     with pytest.raises(InputError, match=r"\(60, 12\) and \(50, 12\)"):
         fit_remapping(rows(1), rows(2, count=50))

@@ -5,6 +5,7 @@ Rows are vectors; row i of X (source) and of Z (target) are translations of each
     clp       e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'   (D8.11: shapes put right)
     centred   e -> (e - mean X) W + mean Z,  W the same between the centred rows
     lsq       e -> e W,  W = argmin |X W - Z| without a constraint
+    rcsls     e -> e W,  W by the relaxed criterion of CSLS, see `rcsls.py`
     umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
 
 Two methods are applied in the order of their names (D8.16 leaves it open): `clp-umd` rotates first and then removes
@@ -33,11 +34,13 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.encoders.base import format_vectors_digest
 from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
 from nlgauge.io.storage import FrozenArrays, arrays_digest
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.rcsls import relaxed_csls
 
 Side = Literal["source", "target"]
 Form = TypeVar("Form", np.float32, np.float64)
 
-METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred", "rcsls")
 
 _KINDS = ("linear", "remove", "remove-cosine", "shift")
 
@@ -335,6 +338,8 @@ def fit_remapping(
         if part == "umd":
             kind = UMD_FORMS[umd_form]
             step = Operation(kind, mismatch_directions(x, z, count=directions), both=umd_sides == "both")
+        elif part == "rcsls":
+            step = Operation("linear", relaxed_csls(x, z, start=procrustes(*map(unit_rows, (x, z)))))
         else:
             step = Operation("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
         # The next step is fitted on the output of this one.

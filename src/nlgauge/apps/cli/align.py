@@ -1,4 +1,4 @@
-"""`nlgauge align`: `centroids`, `cosines`, `evaluate`, `train`, `words`, and `build means` (`fit`: align_fit.py)."""
+"""All of `nlgauge align` but `fit`, which is in align_fit.py, and `build means`."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ from nlgauge.studies.alignment.evaluation import (
 )
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, moments_of_texts
 from nlgauge.studies.alignment.joint_texts import Bitext, JointOptions, JointReport
+from nlgauge.studies.alignment.static_spaces import join_spaces
 from nlgauge.studies.alignment.word_aligner import (
     AlignerOptions,
     Links,
@@ -67,8 +68,8 @@ from nlgauge.studies.alignment.word_cosines import (
     word_pair_cosines,
 )
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs
-from nlgauge.vectors.remap import METHODS
-from nlgauge.vectors.transforms import NORM_MODES, LanguageMeans
+from nlgauge.vectors.remap import METHODS, Remapping
+from nlgauge.vectors.transforms import NORM_MODES, LanguageMeans, load_map
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +193,28 @@ class CosineOptions(OptionSet):
     source_lang: str = option("", Text("a language"), help="source language, for files of means", metavar="LANG")
     target_lang: str = option("en", Text("a language"), help="target language, for files of means", metavar="LANG")
     plot: str | None = option(None, FigureFile(), help="histograms of the cosines: .png, .svg or .pdf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinOptions(OptionSet):
+    """Two files of word vectors, and the map between them."""
+
+    map: str = option("", InputFile(), help="map from 'align fit'", required=True, positional=True)
+    source_model: str = option("", InputFile(), help="word vectors of the source language", required=True)
+    target_model: str = option("", InputFile(), help="word vectors of the target language", required=True)
+    output: str = option(
+        "", OutputFile(), help="name of the two files, without .vec and .npz", required=True, flag="-o"
+    )
+
+
+def _join(args: argparse.Namespace) -> int:
+    fitted = load_map(Path(args.map))
+    if not isinstance(fitted, Remapping):
+        msg = f"{file_label(args.map)} is not a linear map; fit one with --method rcsls or clp"
+        raise RecipeError(msg)
+    joined = join_spaces(args.source_model, args.target_model, fitted, args.output)
+    counts = f"{joined.words} words, {joined.shared} in both languages, {short_digest(joined.remapping.digest)}"
+    return report(args, f"{joined.vectors}, {joined.map}: {counts}")
 
 
 def _train(args: argparse.Namespace) -> int:
@@ -465,6 +488,18 @@ COMMANDS = {
         run=_evaluate,
         flags=(Flags(EvaluateOptions), *MODEL_FLAGS),
         help="evaluate mappings on held-out texts",
+    ),
+    "align join": Command(
+        run=_join,
+        flags=(Flags(JoinOptions), MESSAGES._replace(title="run")),
+        help="join the word vectors of two languages in one model",
+        description="Join two files of word vectors and the map between them in one model. Writes OUTPUT.vec, the "
+        "model, and OUTPUT.npz, its transform.",
+        examples="""\
+  nlgauge align fit --parallel train.de train.en --source-model de.vec --target-model en.vec --method rcsls -o m.npz
+  nlgauge align join m.npz --source-model de.vec --target-model en.vec -o joined
+  nlgauge score out.en -s src.de -m xmoverscore:n=1,transforms=joined.npz --model joined.vec
+""",
     ),
     "align train": Command(
         run=_train,
