@@ -26,7 +26,7 @@ from nlgauge.studies.published.overview import Overview, ReproducedEntry
 from nlgauge.studies.published.tables import PaperTable, TableRow
 from nlgauge.studies.published.verdicts import CLOSE
 
-__all__ = ["KINDS", "RowState", "count_kinds", "kind_of", "main", "row_states"]
+__all__ = ["KINDS", "LEXICAL", "RowState", "count_kinds", "kind_of", "main", "row_states"]
 
 #: Names of rows by kind; other rows are not counted.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 
 #: Kinds of lexical metrics, which have a sum of their own.
-_LEXICAL = tuple(KINDS)[:10]
+LEXICAL = tuple(KINDS)[:10]
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def _state(kind: str, table: PaperTable, row: TableRow, entry: ReproducedEntry |
 
 def count_kinds(states: Sequence[RowState]) -> list[tuple[str, int, int, int, int, int]]:
     """Counts by kind, with the sums of lexical metrics and of all."""
-    groups = {kind: (kind,) for kind in _LEXICAL} | {"lexical": _LEXICAL}
-    groups |= {kind: (kind,) for kind in KINDS if kind not in _LEXICAL} | {"all": tuple(KINDS)}
+    groups = {kind: (kind,) for kind in LEXICAL} | {"lexical": LEXICAL}
+    groups |= {kind: (kind,) for kind in KINDS if kind not in LEXICAL} | {"all": tuple(KINDS)}
     return [
         (
             title,

@@ -135,6 +135,8 @@ def counts_by_paper(content: Mapping[str, Any]) -> str:
         f"{lexical['close']} are within .02 of print in all cells, {lexical['explained']} differ for a known reason "
         "(`python -m docs.count_rows RUN.json --list`)."
     )
+    if others := lexical["recipe"] - lexical["computed"]:
+        lines[-1] += f" The data of the other {others} come from their publishers; tests compute them on made files."
     needed = Counter(record["needs"] for record in tables.values() if "needs" in record)
     lines += [
         "",

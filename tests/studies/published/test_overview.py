@@ -166,15 +166,15 @@ def test_time_limit_keeps_rows_that_are_scored(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(module.time, "monotonic", lambda: seconds[0])
 
     def slow(table: object, recipes: list[str], **options: object) -> object:
-        if recipes == ["rougel"]:
+        if recipes == ["meteor"]:
             seconds[0] = 100.0
         return compute(table, recipes, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(agreement, "score_judgements", slow)
     (entry,) = reproduce_all(tables=["bertscore-table10"], at=str(tmp_path), model="none", minutes=1).entries
     assert entry.limited
-    assert {cell.row for cell in entry.cells if cell.ours is not None} >= {"BLEU", "METEOR"}
-    assert "ROUGE-L" not in {cell.row for cell in entry.cells if cell.ours is not None}
+    assert "BLEU" in {cell.row for cell in entry.cells if cell.ours is not None}
+    assert not {"METEOR", "ROUGE-L"} & {cell.row for cell in entry.cells if cell.ours is not None}
 
 
 def test_options_that_a_table_does_not_accept_are_left_out_and_parts_that_it_lacks_are_named(data: Path) -> None:
