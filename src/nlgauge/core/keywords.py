@@ -127,6 +127,7 @@ class _Comparison(TypedDict, total=False):
     tie_tolerance: float
     ranking: Literal["mean", "median", "bt"]
     smallest_difference: float
+    curves: str | PathLike[str]
     ratings: bool
     shuffles: int
 

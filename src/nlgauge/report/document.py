@@ -18,6 +18,7 @@ from nlgauge.core.short_signature import shorten_text
 from nlgauge.io.numbers import format_count, format_level, format_number
 from nlgauge.io.storage import write_atomic
 from nlgauge.io.table import Cell, Table
+from nlgauge.report.agreement import agreement_figure
 from nlgauge.report.elements import (
     Html,
     export,
@@ -46,6 +47,7 @@ from nlgauge.report.inputs import (
 )
 from nlgauge.studies.compare.sentences import (
     agreement_on_winner,
+    human_sentence,
     metric_decimals,
     metric_verdict,
     test_name,
@@ -132,10 +134,12 @@ def html_report(
 def _section(name: str, metric: MetricComparison, comparison: SystemComparison, scores: SystemScores) -> Html:
     matrix = significance_matrix(metric, comparison.settings, name=name)
     pairs = differences(metric, scores, name=name)
+    curve = agreement_figure(metric, comparison.settings, name=name)
     return tag(
         "section", tag("h2", title_of(metric), id=f"{name}-title"),
         tag("h3", "Ranking"), ranking(metric, comparison.settings, name=name),
         None if matrix is None else tag("h3", "Significance"), matrix,
+        None if curve is None else tag("h3", "Human agreement"), curve,
         None if pairs is None else tag("h3", "Paired differences"), pairs,
         tag("h3", "Distribution"), distributions(metric, scores, name=name),
         id=name, aria_labelledby=f"{name}-title",
@@ -167,6 +171,9 @@ def _verdicts(comparison: SystemComparison) -> Html:
     parts: list[Html] = []
     for metric in comparison.metrics:
         parts.append(paragraph(metric_verdict(metric, comparison.settings)))
+        meaning = human_sentence(metric)
+        if meaning is not None:
+            parts.append(paragraph(meaning))
         if metric.notes:
             parts.append(tag("ul", *(tag("li", note) for note in metric.notes), class_="notes"))
     agreed = agreement_on_winner(comparison)

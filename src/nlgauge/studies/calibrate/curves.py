@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -23,17 +23,15 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.result import fields_to_plain, from_fields
 from nlgauge.core.signature import ENGINE_FIELDS, Signature
 from nlgauge.encoders.base import DEFAULT_PRECISION, precision_name
-from nlgauge.errors import InputError, NlgaugeError, SignatureError
-from nlgauge.io.numbers import decimals_for, format_level, format_number
+from nlgauge.errors import NlgaugeError, SignatureError
+from nlgauge.io.numbers import format_level, format_number
 from nlgauge.io.storage import ContentError, FrozenTable, short_digest, text_digest
 from nlgauge.metrics.parts.learned_weights import recipe_of_member
 from nlgauge.stats.agreement_curve import AgreementFit, ReliabilityBin
 
 #: Shipped curves by name, and their files.
 _SHIPPED = {
-    "wmt": ("wmt_text", "wmt_minilm", "wmt_mpnet", "wmt_muse"),
-    "summeval": ("summeval",),
-    "tac": ("tac",),
+    "wmt": ("wmt_text",),
 }
 
 #: The choice that switches statements off.
@@ -203,23 +201,27 @@ class HumanAgreement:
     curve: str
     """First digits of the curves' digest."""
 
+    sentence: str
+    """The statement, with its interval and whose raters they were."""
+
     @property
     def beyond(self) -> bool:
         """Whether the difference is larger than that of any pair; then the share is that of the largest one."""
         return self.difference > self.largest
 
-    def sentence(self, decimals: int) -> str:
-        """The statement, with its interval and whose raters they were."""
-        size = "a difference this large"
-        if self.beyond:
-            size = f"a difference of {format_number(self.largest, decimals)} (the largest of {self.pairs} pairs)"
-        who = f"{self.raters} system pairs" + (f" ({self.domain})" if self.domain else "")
-        low, high = (f"{100 * end:.0f}" for end in (self.low, self.high))
-        return (
-            f"{self.title} differs by {format_number(self.difference, decimals)}; among {who} with {size}, human "
-            f"raters preferred the same system in {100 * self.share:.0f} % ({format_level(self.level)} interval "
-            f"{low}-{high} %)."
-        )
+
+def _sentence(statement: HumanAgreement, decimals: int) -> str:
+    size = "a difference this large"
+    if statement.beyond:
+        largest = format_number(statement.largest, decimals)
+        size = f"a difference of {largest} (the largest of {statement.pairs} pairs)"
+    who = f"{statement.raters} system pairs" + (f" ({statement.domain})" if statement.domain else "")
+    low, high = (f"{100 * end:.0f}" for end in (statement.low, statement.high))
+    return (
+        f"{statement.title} differs by {format_number(statement.difference, decimals)}; among {who} with {size}, "
+        f"human raters preferred the same system in {100 * statement.share:.0f} % "
+        f"({format_level(statement.level)} interval {low}-{high} %)."
+    )
 
 
 def human_agreement(
@@ -231,6 +233,7 @@ def human_agreement(
     second: str,
     difference: float,
     segments: int,
+    decimals: int = 4,
 ) -> HumanAgreement | None:
     """The statement about a difference; None if no curve fits the recipe, or if there are too few segments.
 
@@ -249,7 +252,7 @@ def human_agreement(
         float(np.interp(min(max(0.0, size + change), curve.largest), curve.band.sizes, ends))
         for change, ends in ((-tolerance, curve.band.low), (tolerance, curve.band.high))
     )
-    return HumanAgreement(
+    statement = HumanAgreement(
         metric=metric,
         title=metric_title(metric, signature),
         first=first,
@@ -264,7 +267,9 @@ def human_agreement(
         pairs=curve.pairs,
         largest=curve.largest,
         curve=short_digest(file.digest),
+        sentence="",
     )
+    return replace(statement, sentence=_sentence(statement, decimals))
 
 
 def find_curve(
@@ -300,15 +305,6 @@ def _load_shipped(name: str) -> tuple[AgreementCurves, ...]:
     return tuple(AgreementCurves.from_content(json.loads(text)) for text in texts)
 
 
-def check_curves(choice: str) -> str:
-    """Refuse a name that is neither shipped nor a file of curves."""
-    if choice not in (NONE, *_SHIPPED) and not Path(choice).is_file():
-        names = ", ".join((NONE, *_SHIPPED))
-        msg = f"unknown curves {choice!r}: expected {names}, or a file made by 'nlgauge study calibrate'"
-        raise InputError(msg)
-    return choice
-
-
 class CurvesChoice(Resource):
     """Agreement curves for statements about human raters."""
 
@@ -318,8 +314,3 @@ class CurvesChoice(Resource):
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The curves; comparisons load them without a context."""
         return Loaded(value, load_curves(value))
-
-
-def difference_decimals(differences: Sequence[float]) -> int:
-    """Decimals that show the differences."""
-    return decimals_for(differences)

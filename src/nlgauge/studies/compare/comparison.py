@@ -24,6 +24,7 @@ from nlgauge.io.paper_table import HasPaperTable, PaperKeywords, PaperTable
 from nlgauge.io.table import Cell, Table
 from nlgauge.stats.numeric import LEAST_RESAMPLES
 from nlgauge.stats.resampling import Interval
+from nlgauge.studies.calibrate.curves import CurvesChoice, HumanAgreement
 from nlgauge.studies.compare.sentences import plain_verdicts, title_of
 from nlgauge.studies.compare.system_scores import Matrix
 from nlgauge.studies.compare.tables import FOR_PROGRAMS, comparison_paper_table, comparison_tables, ranking_table
@@ -86,6 +87,13 @@ class CompareSettings(OptionSet):
     ranking: RankBy = option("mean", Choice(*get_args(RankBy)), help="statistic that ranks systems", hidden=True)
     smallest_difference: float = option(
         0.0, Float(0), help="smaller differences are never called significant", hidden=True, limit=1e6
+    )
+    curves: str = option(
+        "wmt",
+        CurvesChoice(),
+        help="agreement curves for what human raters would prefer: wmt, summeval, tac, none, or FILE",
+        signed=False,
+        hidden=True,
     )
     ratings: bool = option(False, Flag(), help="report Elo and TrueSkill as well", signed=False, hidden=True)
     shuffles: int = option(
@@ -295,6 +303,8 @@ class MetricComparison(ComparedSystems[PairRow]):
     diagnostics: Diagnostics
     warning_count: int = 0
     """Notes that limit the verdict; they are the first ones of `notes`."""
+    human_agreement: HumanAgreement | None = None
+    """How often human raters preferred the same one of two systems that differ as much; of more, the best two."""
 
     def __repr__(self) -> str:
         count = len(self.systems)

@@ -171,11 +171,25 @@ def agreement_on_winner(comparison: SystemComparison) -> list[str] | None:
     return [Emphasis("The metrics disagree on the best system: "), *parts, "."]
 
 
+def human_sentence(comparison: MetricComparison) -> list[str] | None:
+    """How often human raters preferred the same system at this difference; None without a curve of this recipe."""
+    statement = comparison.human_agreement
+    if statement is None:
+        return None
+    text = statement.sentence.removeprefix(statement.title)
+    between: list[str] = []
+    if len(comparison.systems) > 2:  # one pair of several
+        between = [" of ", *names([statement.first, statement.second])]
+    return [MetricName(statement.title), *between, text]
+
+
 def plain_verdicts(comparison: SystemComparison) -> list[str]:
-    """The verdict of each metric, and whether metrics agree on the best system; as text."""
-    sentences = [metric_verdict(metric, comparison.settings) for metric in comparison.metrics]
-    agreement = agreement_on_winner(comparison)
-    return [plain(sentence) for sentence in [*sentences, *([] if agreement is None else [agreement])]]
+    """The verdict of each metric, what it means to human raters, and whether metrics agree on the best system."""
+    sentences: list[list[str] | None] = []
+    for metric in comparison.metrics:
+        sentences += [metric_verdict(metric, comparison.settings), human_sentence(metric)]
+    sentences.append(agreement_on_winner(comparison))
+    return [plain(sentence) for sentence in sentences if sentence is not None]
 
 
 def _winners(comparison: MetricComparison) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from nlgauge.errors import InputError, SignatureError
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
+from nlgauge.studies.calibrate.curves import HumanAgreement, human_agreement, load_curves
 from nlgauge.studies.compare.comparison import (
     CompareSettings,
     Diagnostics,
@@ -52,6 +53,7 @@ from nlgauge.studies.compare.rankings import (
     round_ties,
     wins_with_ties,
 )
+from nlgauge.studies.compare.sentences import metric_decimals
 from nlgauge.studies.compare.strengths import (
     BradleyTerry,
     bradley_terry,
@@ -356,7 +358,23 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
         diagnostics=diagnose(table, wins),
     )
     warnings = warnings_of(metric, sample, settings)
-    return replace(metric, notes=(*warnings, *notes(metric, sample, settings)), warning_count=len(warnings))
+    agreement = pair_agreement(metric, metric.pairs[0], settings) if metric.pairs else None
+    every_note = (*warnings, *notes(metric, sample, settings))
+    return replace(metric, notes=every_note, warning_count=len(warnings), human_agreement=agreement)
+
+
+def pair_agreement(metric: MetricComparison, pair: PairRow, settings: CompareSettings) -> HumanAgreement | None:
+    """How often human raters preferred the same one of two systems that differ as much; None without a curve."""
+    return human_agreement(
+        load_curves(settings.curves),
+        metric=metric.metric,
+        signature=metric.signature,
+        first=pair.first,
+        second=pair.second,
+        difference=pair.difference,
+        segments=metric.n,
+        decimals=metric_decimals(metric),
+    )
 
 
 class _Ratings(NamedTuple):
