@@ -281,6 +281,8 @@ class ComparedSystems(Generic[_Pair]):
 class MetricComparison(ComparedSystems[PairRow]):
     """All systems under one metric."""
 
+    optional: ClassVar[tuple[str, ...]] = ("human_agreement",)
+
     metric: str
     signature: str
     higher_is_better: bool
