@@ -29,7 +29,7 @@ def test_the_table_says_what_the_words_sum_to() -> None:
     assert "part of precision" in out
     assert "precision: the values of the words sum to" in out
     sampled = text("the cat", "the dog", shapley=True)
-    assert "f1: the values of the words sum to" in sampled
+    assert "shapley f1: the values of the words sum to" in sampled
     assert "the score minus the score of an empty text" in sampled
 
 

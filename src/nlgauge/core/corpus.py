@@ -189,7 +189,7 @@ def make_corpus(
         msg = "refs= and ref_streams= are both set; pass refs= (references per segment) or ref_streams= (per file)"
         raise InputError(msg)
     if refs is None and ref_streams is None and sources is None and not alone:
-        msg = "nothing to compare with; add references (refs, ref_streams or --refs) or sources (--source)"
+        msg = "nothing to compare with; add references (refs=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
         got = "an empty dict" if isinstance(systems, Mapping) else f"a {type(systems).__name__}"

@@ -113,7 +113,11 @@ class IdfChoice(Resource):
 def idf_option(default: Any) -> Any:
     """The option for idf weights of tokens."""
     kind = IdfChoice("none", "refs", "both", file="a file made by 'nlgauge build idf'")
-    return option(default, kind, help="idf weights of tokens; both: hypotheses and references by their own counts")
+    return option(
+        default,
+        kind,
+        help="idf weights of tokens; none: equal weights; both: each side by its own counts",
+    )
 
 
 class StopwordList(Resource):

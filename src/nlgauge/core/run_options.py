@@ -55,7 +55,9 @@ class RunOptions(OptionSet):
     called: ClassVar[str] = "options of a run"
 
     engine: str = option("onnx", EngineName(), help="backend", local=True)
-    precision: str = option(DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision", local=True)
+    precision: str = option(
+        DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision; fp16, bf16: engine torch", local=True
+    )
     device: str = option(
         "auto",
         Text("auto, cpu, cuda or cuda:NUMBER"),

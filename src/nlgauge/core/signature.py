@@ -328,7 +328,7 @@ class BertScoreHash:
             [
                 "prefix_space",
                 self.prefix_space,
-                "space before each text, as its versions add it",
+                "space before each text, as these versions of bert-score and transformers put it",
             ]
         ]
         return [

@@ -117,7 +117,8 @@ def resolve_layer(layer: int | None, encoder: Encoder) -> int:
     """The chosen layer, or the model's default; an error if the model has no such layer."""
     chosen = default_layer(encoder) if layer is None else layer
     if chosen > encoder.layers:
-        msg = f"layer must be 0 to {encoder.layers} for model {encoder.model!r}, got {chosen}"
+        most = f"0 to {encoder.layers}" if encoder.layers else "0, the only one,"
+        msg = f"layer must be {most} for model {encoder.model!r}, got {chosen}"
         raise RecipeError(msg)
     return chosen
 

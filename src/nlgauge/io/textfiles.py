@@ -77,7 +77,7 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
     if ":" in spec and not os.path.exists(spec):
         if spec.startswith("-:"):
             if forced is None or forced == "text":
-                msg = f"{spec!r} is a column of standard input: set the input format to 'tsv', 'csv' or 'jsonl'"
+                msg = f"{spec!r} is a column of standard input: add input_format='tsv' (or 'csv', 'jsonl')"
                 raise InputError(msg)
             return TextSource(None, forced, spec[2:] or None)
         if forced != "text" and (colon := _column_colon(spec, forced)) is not None:

@@ -181,7 +181,7 @@ class RankingOptions(OptionSet):
     ties: Literal["second", "drop", "half"] = option(
         "second",
         Choice("second", "drop", "half"),
-        help="who wins a tie: the second system, no one (the pair is dropped), or half a win each",
+        help="how to count a tie; as a win of the second system, not at all, or as half a win each",
     )
     tie_tolerance: float = option(
         0.0, Float(0, 1), help="scores tie if they differ by at most this share of the larger one"
@@ -193,7 +193,7 @@ class RankingOptions(OptionSet):
     design: Literal["coded", "appendix"] = option(
         "coded",
         Choice("coded", "appendix"),
-        help="simulation as in the released code or as in appendix A.2",
+        help="simulation of systems; as in the code of Peyrard et al. 2021, or as in their appendix A.2",
     )
 
     frames: str | None = option(

@@ -580,7 +580,7 @@ def test_a_few_segments_have_no_interval_and_no_star(run: Run, folder: Path, cou
     assert not metric["pairs"][0]["significant"]
     text = run(*command).out
     segments = "1 segment" if count == 1 else f"{count} segments"
-    reason = "too few for intervals, which need 4, and for a verdict, which needs 10"
+    reason = "too few. Intervals need at least 4; below 10 no difference is called significant"
     assert f"{segments}: {reason}" in " ".join(text.split())
     assert run(*command, "--gate").status == 0
 
@@ -612,7 +612,12 @@ def test_duplicate_names_are_refused(refused: Refusal) -> None:
     [
         ("compare", 2, "needs systems (HYP ...) or scores (--scores FILE)"),
         ("compare base.txt worse.txt", 2, "needs references (--refs REF) or a source"),
-        ("compare --refs refs.txt base.txt", 2, "put the systems first"),
+        ("compare --refs refs.txt base.txt", 2, "put the systems first: nlgauge compare SYSTEM ... --refs REF ..."),
+        (
+            "compare --scores none.tsv base.txt --refs refs.txt",
+            2,
+            "--scores took 'none.tsv' and 'base.txt'; put texts first",
+        ),
         ("compare base.json worse.txt --refs refs.txt", 2, "compare saved runs or text files, not both"),
         ("compare base.json --refs refs.txt", 2, "saved runs are not scored again; leave out --refs"),
         ("compare none.json", 1, "does not exist; make one with 'nlgauge score"),

@@ -272,7 +272,10 @@ def test_an_unknown_argument_shows_the_usage_of_its_command(
 
 def test_systems_behind_the_references_are_found(refused: Refusal) -> None:
     says = refused(2, "score", "--refs", "ref.txt", "a.txt")
-    assert "--refs took 'ref.txt' and 'a.txt'; put the systems first: nlgauge score a.txt --refs ref.txt" in says
+    assert (
+        "--refs took 'ref.txt' and 'a.txt', because it takes every file after it; put the systems first: nlgauge score a.txt --refs ref.txt"
+        in says
+    )
 
 
 @pytest.mark.parametrize("command", ["score", "study sensitivity"])

@@ -252,7 +252,7 @@ def test_relative_rankings_of_a_wmt_package(tmp_path: Path, capsys: pytest.Captu
     command = ["study", "meta", "--data", "wmt18", "--at", str(tmp_path), "-m", "chrf", "--agreement", "darr"]
     command += ["-q", "--no-sentinels", "--set", "detokenise=no"]
     assert main(command) == 1
-    assert "needs the relative rankings RR-seglevel.csv" in capsys.readouterr().err
+    assert "needs the relative rankings, RR-seglevel.csv, which are not in" in capsys.readouterr().err
     pairs = [f"cs-en newstest2018 {line} A.1 B.2" for line in range(1, 12)] + ["cs-en newstest2018 12 B.2 A.1"]
     write("RR-seglevel.csv", "LP DATA SID BETTER WORSE", *pairs)
     assert main([*command, "-f", "json"]) == 0

@@ -200,7 +200,7 @@ def test_all_tables_are_written_by_the_extension_of_the_output(run: Run, folder:
     chosen = ("study", "reproduce", "--all", "--tables", "bt-figure2", "bertscore-table5", "--at", ".")
     result = run(*chosen, "-o", "page.md", "--state-folder", "finished")
     assert result.status == 0
-    assert "2 of 2: bertscore-table5: not run: data set coco-captions: not found in '.'" in result.err
+    assert "2 of 2, bertscore-table5: not run, data set coco-captions: not found in '.'" in result.err
     assert "nlgauge: 1 of 2 tables run, 63 cells computed: 63 that the paper does not print" in result.err
     page = (folder / "page.md").read_text(encoding="utf-8")
     assert "| row | column | printed | ours | difference | why |" in page

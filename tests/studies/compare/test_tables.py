@@ -194,7 +194,7 @@ def test_scores_without_a_comparison_have_a_paper_table_without_marks() -> None:
 
 def test_compact_table_warns_of_what_limits_the_verdict() -> None:
     text = made(2, instances=6).render()
-    assert "6 segments: too few for a verdict, which needs 10" in text
+    assert "6 segments: below 10 no difference is called significant" in text
     assert "Bradley-Terry strengths can be too narrow" not in text
     assert made(2, instances=6).metric().warnings == made(2, instances=6).metric().notes[:1]
 

@@ -93,7 +93,7 @@ def test_few_verdicts_and_odd_ones() -> None:
     first = compare_verdicts([Verdict("1", "a", "b", "first")], settings=FAST)
     assert first.systems[0].bt_interval is None
     assert {
-        "1 instance: too few for intervals, which need 4, and for a verdict, which needs 10",
+        "1 instance: too few. Intervals need at least 4; below 10 no difference is called significant",
         "b never won",
         "a never lost",
     } <= set(first.notes)
@@ -160,4 +160,4 @@ def test_below_ten_instances_no_verdict_is_significant() -> None:
     (pair,) = compare_verdicts(said, settings=FAST).pairs
     assert pair.p_value < 0.01
     assert (pair.significant, pair.better) == (False, None)
-    assert "9 instances: too few for a verdict, which needs 10" in compare_verdicts(said, settings=FAST).notes
+    assert "9 instances: below 10 no difference is called significant" in compare_verdicts(said, settings=FAST).notes

@@ -80,7 +80,7 @@ class MetricOptions(OptionSet):
     recipe: str | None = option(
         None,
         Choice(*NAMED_RECIPES),
-        help="preset instead of -m; accurate: Pearson .07 to .11 higher, 5.9 times slower",
+        help="preset for -m; accurate correlates better, but takes 5.9 times as long",
         unset="",
     )
     model: str | None = option(
@@ -90,7 +90,7 @@ class MetricOptions(OptionSet):
     idf: str | None = option(
         None,
         InputFile("a rule or an idf file"),
-        help="count idf on: none, refs, both (refs and outputs), FILE",
+        help="idf weights: none, refs, both (refs and outputs), FILE",
         unset="set by the metric",
         metavar="IDF",
     )
@@ -338,10 +338,12 @@ def check_systems_first(args: argparse.Namespace) -> None:
     """Refuse `--refs r.txt a.txt`, which takes the system for a reference."""
     if args.hyps or len(getattr(args, "refs", ())) < 2:
         return
-    *references, system = args.refs
     files = " and ".join(map(repr, args.refs))
-    fix = f"nlgauge {args.command} {system} --refs {' '.join(references)}"
-    msg = f"--refs took {files}; put the systems first: {fix}"
+    fix = f"nlgauge {args.command} SYSTEM ... --refs REF ..."
+    if len(args.refs) == 2 and args.command != "compare":  # which of three files are systems is not known
+        reference, system = args.refs
+        fix = f"nlgauge {args.command} {system} --refs {reference}"
+    msg = f"--refs took {files}, because it takes every file after it; put the systems first: {fix}"
     raise RecipeError(msg)
 
 
@@ -448,6 +450,9 @@ def check_outputs(args: argparse.Namespace) -> None:
             )
             if "plot" in args.declared:
                 msg += "; figures are written by --plot"
+            raise RecipeError(msg)
+        if name == "output" and suffix == ".json" and args.format not in ("json", "text") and "format" in args.given:
+            msg = f"{path!r} is a name for JSON, and --format is {args.format}; use another name, or --format json"
             raise RecipeError(msg)
         if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
             msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"

@@ -106,7 +106,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="files with the same NAME= are repeated runs of a system")
+    runs: bool = option(False, Flag(), help="treat files with the same NAME= as repetitions (seeds) of one system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -350,6 +350,10 @@ def _check(args: argparse.Namespace) -> None:
     if not texts:
         refuse_flags(args, ("model", "layer", "idf", "lang"), "is for texts, and no texts are scored; leave it out")
     if not args.hyps:
+        if args.refs and len(args.scores) > 1:
+            took = " and ".join(map(repr, args.scores))
+            msg = f"--scores took {took}; put texts first: nlgauge compare TEXT ... --refs REF --scores FILE"
+            raise RecipeError(msg)
         refuse_flags(args, ("metric", "refs", "source"), "is for texts, and no texts are scored; leave it out")
         takes = "takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
         refuse_flags(args, ["runs"], takes)

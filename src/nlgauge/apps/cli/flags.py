@@ -55,7 +55,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
         if action.nargs in {"+", "*"}:
-            return f"{self._metavar_formatter(action, default_metavar)(1)[0]} ..."
+            name = self._metavar_formatter(action, default_metavar)(1)[0]
+            kind = getattr(getattr(action, "option", None), "kind", None)
+            return name if getattr(kind, "most", None) == 1 else f"{name} ..."
         return super()._format_args(action, default_metavar)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
@@ -373,9 +375,10 @@ def flag_help(entry: Option) -> str:
     """Format the help of a flag with its values and its default."""
     kind = entry.kind.kind if isinstance(entry.kind, Many) else entry.kind
     words = f": {', '.join(kind.words_of())}" if kind.words_of() else ""
+    what, semicolon, more = entry.help.partition(";")
     silent = entry.required or entry.default is None or entry.default is False or entry.default in ((), "")
     default = entry.unset if entry.unset else "" if silent else entry.default_text
-    return f"{entry.help}{words}" + (f" (default: {default})" if default else "")
+    return f"{what}{words}{semicolon}{more}" + (f" (default: {default})" if default else "")
 
 
 def set_option(args: argparse.Namespace, name: str, value: Any) -> None:

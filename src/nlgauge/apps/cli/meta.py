@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement measures; acc-eq, spa and darr count pairs of outputs",
+        help="agreement; acc-eq, differences: --level topic, spa: --level system",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -67,7 +67,11 @@ class MetaOptions(OptionSet):
     released: tuple[str, ...] = option(
         (), Many(Text("a metric")), help="scores released with the data to include", hidden=True
     )
-    between: bool = option(False, Flag(), help="put metrics next to each other (see --help-all)")
+    between: bool = option(
+        False,
+        Flag(),
+        help="correlate metrics and human scores with each other",
+    )
     report: str | None = option(
         None,
         OutputFile(),
@@ -189,9 +193,9 @@ def _ranked(args: argparse.Namespace, card: DataCard, table: JudgementTable) -> 
         raise
     except InputError as error:
         msg = (
-            f"agreement 'darr' needs the relative rankings RR-seglevel.csv of the metrics package "
-            f"({card.published}); the assessments that come with it are standardised or averaged, so no pairs can be "
-            f"derived from them ({error})"
+            f"agreement 'darr' needs the relative rankings, RR-seglevel.csv, which are not in {str(folder)!r}. Get "
+            f"the file from {card.published}. Direct assessments of this package cannot replace it, because they are "
+            "standardised or averaged"
         )
         raise InputError(msg) from error
     return ranked_rows(table, pairs), pairs

@@ -58,7 +58,10 @@ def read_segments(args: argparse.Namespace) -> dict[str, Any]:
 def _read_candidates(args: argparse.Namespace) -> dict[str, Any]:
     texts = read_candidates(args.hyps, args.refs, args.source, input_format=args.input_format)
     if all(len(group) == 1 for group in texts.candidates):
-        msg = "every segment has only one candidate; use several files, or JSONL with lists"
+        msg = (
+            "every segment has only one candidate; give several files, or FILE.jsonl:COLUMN with a list of "
+            "candidates in the column"
+        )
         raise InputError(msg)
     if args.format == "text":
         check_lines(texts.candidates)

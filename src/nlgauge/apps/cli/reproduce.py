@@ -106,9 +106,9 @@ def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
 
     def report(entry: ReproducedEntry, number: int, count: int) -> None:
         cells = sum(entry.counts.values())
-        outcome = f"{cells} cells" if cells else f"not run: {_cut(entry.why_not_computed)}"
+        outcome = f"{cells} cells" if cells else f"not run, {_cut(entry.why_not_computed)}"
         limit = ", cut short by the time limit" if entry.limited else ""
-        print(f"{number} of {count}: {entry.id}: {outcome} ({entry.seconds:.0f} s{limit})", file=sys.stderr)
+        print(f"{number} of {count}, {entry.id}: {outcome} ({entry.seconds:.0f} s{limit})", file=sys.stderr)
 
     result = reproduce_all(
         **chosen,
@@ -173,12 +173,13 @@ def _models(table: PaperTable, models: Mapping[str, bool]) -> str:
         return "needs no model"
     printed = [models[model.name] for model in table.models]
     other = table.default_model
-    stands_in = f"; in their place {other}, {'here' if models[other] else 'not here'}"
+    downloaded = "downloaded" if models[other] else "not downloaded"
+    stands_in = f"; else {other} ({downloaded})"
     if all(printed):
         stands_in = ""
     elif other == NO_MODEL:
-        stands_in = "; in their place released scores"
-    return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
+        stands_in = "; else released scores"
+    return f"models of the paper: {sum(printed)} of {len(printed)} downloaded{stands_in}"
 
 
 def _list_data(data: Mapping[str, bool]) -> str:

@@ -181,7 +181,7 @@ def change_sensitivity(command: Command) -> Command:
     change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
     change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
     change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
-    change |= {"plot": {"help": "figure of variation (CV, RD); a second one, FILE-ranks, of scores"}}
+    change |= {"plot": {"help": "figure of the variation over the settings; FILE-ranks: scores under each setting"}}
     title = "data with human judgements instead of files"
     return command.with_flags(
         data_flags(title, required=False),
@@ -206,6 +206,9 @@ def _sensitivity(args: argparse.Namespace) -> Sensitivity:
     check_systems_first(args)
     if bool(args.hyps) == bool(args.data):
         msg = "nlgauge study sensitivity needs either HYP ... with --refs, or --data NAME --at PATH"
+        if args.hyps:
+            msg = "texts (HYP ...) and --data cannot be combined; leave out one of them"
+            raise RecipeError(msg)
         if not args.preset and not args.study:
             msg += f"; and either --preset NAME ({', '.join(PRESETS)}) or --study FILE"
         raise RecipeError(msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -96,7 +97,19 @@ def library_problem(error: NlgaugeError) -> ProblemError:
         (ModelError, 503, "model"),
     )
     status, kind = next(((status, kind) for cls, status, kind in kinds if isinstance(error, cls)), (422, "refused"))
-    return ProblemError(status, str(error), kind=kind, error=type(error).__name__)
+    return ProblemError(status, in_fields(str(error)), kind=kind, error=type(error).__name__)
+
+
+def in_fields(message: str) -> str:
+    """Replace Python keywords in a message of the library by fields of a request.
+
+    >>> in_fields("add references (refs=) or sources (sources=)")
+    "add references ('refs') or sources ('sources')"
+    >>> in_fields("remove the segment, or score it 0 (empty='zero')")
+    'remove the segment, or score it 0 ("empty": "zero")'
+    """
+    message = re.sub(r"\b(empty|long)='(\w+)'", r'"\1": "\2"', message)
+    return re.sub(r"\b(refs|sources|hyps|systems)=(?=[\s;,.)]|$)", r"'\1'", message)
 
 
 def path_detail(status: int, detail: str, *, method: str, path: str, allowed: str) -> str:
@@ -106,6 +119,9 @@ def path_detail(status: int, detail: str, *, method: str, path: str, allowed: st
         return f"{method} is not allowed for {shown}; use {allowed}"
     return f"unknown path {shown}; GET /docs lists all paths" if status == 404 else detail
 
+
+#: A path with something else than the id of a job.
+_NO_JOB = "this is not the id of a job"
 
 #: Texts for the errors of pydantic by type, with the limits of its context.
 _TEXTS = {
@@ -143,7 +159,7 @@ def validation_problem(errors: Sequence[Mapping[str, Any]], known: Sequence[str]
     if not problems:
         return ProblemError(422, "invalid request", kind="form", errors=[])
     where, what = problems[0]["where"].partition(".")[2] or problems[0]["where"], problems[0]["what"]
-    detail = what if what.startswith("unknown field") else f"field {where!r} {what}"
+    detail = what if what.startswith(("unknown field", _NO_JOB)) else f"field {where!r} {what}"
     rest = len(problems) - 1
     more = f" (and {rest} more problem{'s' if rest > 1 else ''})" if rest else ""
     return ProblemError(422, f"{detail}{more}", kind="form", errors=problems[:_MOST_LISTED])
@@ -158,7 +174,7 @@ def _text(error: Mapping[str, Any], known: Sequence[str]) -> str:
             hint = "; put it into 'options', with the other options of metrics"
         return f"unknown field {name!r}{hint}"
     if kind == "string_pattern_mismatch" and loc[0] == "path":
-        return "must be the id of a job, as the service returned it"
+        return f"{_NO_JOB}; use the id that POST /v1/jobs/... returned"
     if kind in _TEXTS:
         return _TEXTS[kind].format_map(error.get("ctx", {}))
     message = str(error.get("msg", ""))[:200]

@@ -33,7 +33,7 @@ from nlgauge.apps.service.problems import ProblemError
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Limits
 from nlgauge.core.operations import Operation
-from nlgauge.core.registry import METRICS
+from nlgauge.core.registry import METRICS, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.errors import RecipeError
@@ -336,8 +336,12 @@ def _check_options(request: OperationRequest, service: Service) -> None:
             msg = f"{name} is set by the service, not by requests; remove it"
             raise RecipeError(msg)
         if name in type(request).model_fields:
-            own = f"{request.metrics[0]}:{name}=VALUE"
-            msg = f"{name} is a field of this request; set the option of the metric as {own}"
+            msg = f"{name!r} belongs at the top level of the request, not in 'options'"
+            names = [metric_name(recipe).casefold() for recipe in request.metrics]
+            if owner := next(
+                (metric for metric in names if metric in METRICS and name in METRICS[metric].options()), ""
+            ):
+                msg += f"; the option of the metric is set as {owner}:{name}=VALUE"
             raise RecipeError(msg)
     chosen = request.chosen
     for options in request.operation.option_sets:

@@ -183,7 +183,10 @@ def fit_for_metric(
 ) -> FittedMap:
     """Fit to the vectors of parallel texts that a metric compares: of sentences, or of words in its layer."""
     if not isinstance(recipe, VectorMetric) or recipe.against != "source":
-        msg = f"{recipe.name} does not compare vectors of the source; choose xmoverscore, or bertscore:against=source"
+        msg = (
+            f"a map changes vectors of the source, which {recipe.name} does not compare; use xmoverscore, or "
+            "bertscore:against=source"
+        )
         raise RecipeError(msg)
     if recipe.transforms != "none":
         msg = f"{recipe.name} has transforms={recipe.transforms} and cannot get another map; leave one out"

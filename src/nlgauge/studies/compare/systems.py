@@ -143,11 +143,11 @@ def _size(metric: MetricComparison, sample: Sample, settings: CompareSettings) -
     sentences = []
     if sample.units < LEAST_UNITS:
         sentences.append(
-            f"{sample.units} {unit}: too few for intervals, which need {LEAST_UNITS}, and for a verdict, which needs "
-            f"{LEAST_FOR_A_VERDICT}"
+            f"{sample.units} {unit}: too few. Intervals need at least {LEAST_UNITS}; below {LEAST_FOR_A_VERDICT} no "
+            "difference is called significant"
         )
     elif sample.units < LEAST_FOR_A_VERDICT:
-        sentences.append(f"{sample.units} {unit}: too few for a verdict, which needs {LEAST_FOR_A_VERDICT}")
+        sentences.append(f"{sample.units} {unit}: below {LEAST_FOR_A_VERDICT} no difference is called significant")
     drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
     enough = sample.units >= LEAST_FOR_A_VERDICT
     least = smallest_p(settings, units=sample.units, differing=metric.n) if drawn and enough else 0.0
@@ -187,6 +187,8 @@ def _ranking(settings: CompareSettings) -> list[str]:
         )
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         sentences.append(f"ranked by Bradley-Terry, but test {settings.test} compares scores; use test sign")
+    if settings.test in ("wilcoxon", "sign", "sign-ties-in", "mood"):
+        sentences.append(f"test {settings.test} decides; intervals are of the mean difference and can disagree")
     return sentences
 
 

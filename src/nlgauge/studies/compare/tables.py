@@ -350,10 +350,11 @@ def decisions_table(metric: MetricComparison) -> Table:
     pairs = metric.pairs[:_MOST_PAIRS]
     notes = [
         "above 0, or P above .5: the first is better; paired median: median of the differences of segments",
-        "P pair: share of segments the first wins; P BT: by strengths of all systems (Elo, TrueSkill: --ratings)",
+        "P pair: share of segments that the first wins; P BT: the same, estimated by Bradley-Terry from all systems; "
+        "--ratings adds Elo and TrueSkill",
         *disagreeing_pairs(metric),
     ]
-    caption = f"{metric.metric}, difference by score, median and pairs, and P(first beats second)"
+    caption = f"{metric.metric}: differences of scores and medians, and the probability that the first system wins"
     return row_table(pairs, _DECIDING | probability_columns(pairs), caption, notes)
 
 

@@ -341,11 +341,11 @@ def _notes(
             notes.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
     if instances < LEAST_UNITS:
         notes.append(
-            f"{instances} instance{'s' * (instances != 1)}: too few for intervals, which need "
-            f"{LEAST_UNITS}, and for a verdict, which needs {LEAST_FOR_A_VERDICT}"
+            f"{instances} instance{'s' * (instances != 1)}: too few. Intervals need at least {LEAST_UNITS}; below "
+            f"{LEAST_FOR_A_VERDICT} no difference is called significant"
         )
     elif instances < LEAST_FOR_A_VERDICT:
-        notes.append(f"{instances} instances: too few for a verdict, which needs {LEAST_FOR_A_VERDICT}")
+        notes.append(f"{instances} instances: below {LEAST_FOR_A_VERDICT} no difference is called significant")
     if LEAST_UNITS <= instances < FEW:
         notes.append(NARROW)
     if not connected:

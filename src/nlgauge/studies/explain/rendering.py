@@ -281,7 +281,8 @@ def _word_table(explanation: Explanation, side: Side) -> Table:
         columns.append((f"{'part of' if part.kind == 'linear' else part.kind} {part.of}", part.values))
         columns += [("+/-", part.error)] if part.error else []
     notes = [
-        f"{part.of}: the values of the words sum to {sum(part.values):.4f}"
+        f"{part.of if part.kind == 'linear' else f'{part.kind} {part.of}'}: the values of the words sum to "
+        f"{sum(part.values):.4f}"
         + (f", those of special tokens to {part.rest:.4f}" if part.rest else "")
         + ("" if part.kind == "linear" else ", which is the score minus the score of an empty text")
         for part in parts

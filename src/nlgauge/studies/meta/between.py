@@ -406,8 +406,8 @@ def _separation_table(result: MetricRelations) -> Table:
     ]
     share = result.options["quality"]
     notes = [
-        f"bad, good: mean score of the {share:.0%} of points with the lowest, and the highest, human score, "
-        "with all of equal scores",
+        f"bad, good: mean score of the {share:.0%} of outputs with the lowest and with the highest human score (all "
+        "ties at the border included)",
         "effect: difference in standard deviations; auc: chance that a good one scores above a bad one",
     ]
     columns = ["langpair", "metric", "n", "bad", "good", "effect", "auc"]

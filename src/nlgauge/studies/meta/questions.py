@@ -301,7 +301,7 @@ class Judgements:
         judged = ~np.isnan(self.human)
         if kind == "acc-eq":
             ties = tie_calibrated_accuracy(ours, self.human, name=name)
-            note = f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}"
+            note = f"scores within {ties.epsilon:.4g} (epsilon) count as ties; a random metric gets {ties.chance:.3f}"
             return AgreementCell(ties.value, count=ties.pairs, note=note)
         if kind == "auc":
             return AgreementCell(roc_auc(ours[judged], self.human[judged]), count=int(judged.sum()))

@@ -150,7 +150,7 @@ class Study:
         object.__setattr__(self, "sweeps", tuple(self.sweeps))
         for metric in self.metric:
             if not issubclass(metric_class(metric_name(metric)), VectorMetric):
-                msg = f"metric {metric!r} has no token vectors, which a study needs; remove this metric"
+                msg = f"metric {metric!r} has no token vectors, whose preprocessing is varied; remove this metric"
                 raise RecipeError(msg)
         _ = self.recipes  # raises if a recipe cannot be parsed
         if not self.sweeps:
