@@ -175,7 +175,7 @@ def test_commands_that_score_share_output_flags(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "most"), [("score", 45), ("compare", 66), ("study meta", 57), ("study sensitivity", 55)]
+    ("command", "most"), [("score", 45), ("compare", 73), ("study meta", 57), ("study sensitivity", 55)]
 )
 def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: str, most: int) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -272,10 +272,8 @@ def test_an_unknown_argument_shows_the_usage_of_its_command(
 
 def test_systems_behind_the_references_are_found(refused: Refusal) -> None:
     says = refused(2, "score", "--refs", "ref.txt", "a.txt")
-    assert (
-        "--refs took 'ref.txt' and 'a.txt', because it takes every file after it; put the systems first: nlgauge score a.txt --refs ref.txt"
-        in says
-    )
+    assert "--refs took 'ref.txt' and 'a.txt', because it takes every file after it" in says
+    assert "put the systems first: nlgauge score a.txt --refs ref.txt" in says
 
 
 @pytest.mark.parametrize("command", ["score", "study sensitivity"])

@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement; acc-eq, differences: --level topic, spa: --level system",
+        help="agreement; acc-eq, differences need level topic, spa system",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
