@@ -51,6 +51,16 @@ def language_code(text: str) -> str:
     return primary + dash + rest
 
 
+def long_codes(language: str) -> tuple[str, ...]:
+    """The three-letter codes of a language, most of which have one.
+
+    >>> long_codes("fr"), long_codes("est"), long_codes("fil")
+    (('fra', 'fre'), ('est', 'ekk'), ('fil',))
+    """
+    base = language_code(language).partition("-")[0]
+    return tuple(three for three, two in _TWO_LETTERS.items() if two == base) or (base,)
+
+
 #: Scripts by the first word of their characters' names, if the two differ.
 _SCRIPT_NAMES = {"CJK": "Han", "OL": "Ol Chiki", "CANADIAN": "Canadian Aboriginal", "NKO": "N'Ko", "ORIYA": "Odia"}
 

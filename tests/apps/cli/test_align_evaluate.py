@@ -9,6 +9,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 
 import nlgauge
+from nlgauge.text.typology import Typology
 
 WORDS, WIDTH, LENGTH = 240, 10, 8
 HELD_OUT = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "both.vec")
@@ -197,3 +198,24 @@ def test_the_plane_of_centroids(run: Run, folder: Path) -> None:
     texts = ("align", "centroids", "--texts", "de=a.txt", "en=ref.txt", "fr=b.txt", "--model", "minilm", "--quiet")
     assert run(*texts, "--plot", "plane.svg").status == 0
     assert all(f"<!-- {code} -->" in (folder / "plane.svg").read_text() for code in ("de", "en", "fr"))
+
+
+def test_centroids_are_correlated_with_typology(
+    run: Run, refused: Refusal, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features made by hand: German, English and French; the cosines are those of the first table."""
+    answers = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]], dtype=np.float32)
+    table = Typology(("a", "b", "c"), {"deu": 0, "eng": 1, "fra": 2}, answers)
+    monkeypatch.setattr("nlgauge.apps.cli.align.load_typology", lambda: table)
+    texts = ("align", "centroids", "--texts", "de=a.txt", "en=ref.txt", "fr=b.txt", "--model", "minilm", "--quiet")
+    plain, with_features = run(*texts).out, run(*texts, "--wals").out
+    distances, correlations = with_features.split("\n\n")
+    assert distances == plain.rstrip("\n")
+    cosines = [float(line.split("\t")[3]) for line in plain.splitlines()[1:]]
+    header, before, after = (line.split("\t") for line in correlations.splitlines())
+    assert header == ["vectors", "pairs", "Kendall", "Pearson", "Spearman"]
+    r = np.corrcoef(cosines, [2 / 3, 0, 1 / 3])[0, 1]
+    assert before[:2] == ["before", "3"]
+    assert float(before[3]) == pytest.approx(r, abs=0.01)
+    assert before[1:] == after[1:]
+    assert "three pairs of languages, got 2" in refused(1, *texts, "--wals", "--pivot", "en")

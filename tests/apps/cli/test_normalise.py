@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 from tests.text.trees import conllu
+
+from nlgauge.text.typology import WORD_ORDER, Typology
 
 PARSED = conllu("""
 1 La DET 2 det
@@ -67,3 +70,26 @@ def test_invalid_rules_and_files_are_refused(run: Run, refused: Refusal, parsed:
     assert "bad.conllu, line 1: expected 10 tab-separated columns" in message
     assert not (parsed / "out.txt").exists()
     assert run("normalise", "it.conllu").status == 2
+
+
+def test_rules_by_the_features_of_wals(
+    run: Run, refused: Refusal, parsed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Adjectives follow the noun in this Italian, not in this English, and objects follow the verb in both."""
+    answers = np.array([[0, 0], [1, 0], [np.nan, 0]], dtype=np.float32)
+    questions = tuple(WORD_ORDER.values())
+    table = Typology(questions, {"eng": 0, "ita": 1, "deu": 2}, answers)
+    monkeypatch.setattr("nlgauge.apps.cli.build.load_typology", lambda: table)
+    chosen = run("normalise", "it.conllu", "--rules", "contractions", "wals", "--lang", "it")
+    named = run("normalise", "it.conllu", "--rules", "contractions", "adjectives", "--lang", "it")
+    assert chosen.out == named.out
+    assert chosen.err == "rules by WALS for it toward en: adjectives\n"
+    none = run("normalise", "it.conllu", "--rules", "contractions", "wals", "--lang", "en", "--toward", "it")
+    assert none.err == "rules by WALS for en toward it: none\n"
+    unknown = run("normalise", "it.conllu", "--rules", "wals", "--lang", "de")
+    assert "WALS does not say whether the rule 'adjectives' applies to 'de' and 'en'" in unknown.err
+    assert "add --lang" in refused(2, "normalise", "it.conllu", "--rules", "wals")
+    assert "only with --rules wals" in refused(
+        2, "normalise", "it.conllu", "--rules", "contractions", "--toward", "en"
+    )
+    del parsed

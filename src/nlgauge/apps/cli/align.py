@@ -34,7 +34,7 @@ from nlgauge.apps.cli.common import (
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, read_options, refuse_flags
-from nlgauge.core.kinds import Choice, FigureFile, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
+from nlgauge.core.kinds import Choice, FigureFile, Flag, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.encoders.base import Encoder, vectors_digest
@@ -63,11 +63,14 @@ from nlgauge.studies.alignment.word_aligner import (
 )
 from nlgauge.studies.alignment.word_cosines import (
     PAIRS,
+    check_pairs,
+    correlate_with_typology,
     draw_centroids,
     draw_cosines,
     word_pair_cosines,
 )
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs
+from nlgauge.text.typology import load_typology
 from nlgauge.vectors.remap import METHODS, Remapping
 from nlgauge.vectors.transforms import NORM_MODES, LanguageMeans, load_map
 
@@ -168,6 +171,17 @@ class LanguageOptions(OptionSet):
         "", Text("a language"), help="language that a mapping is applied to", unset="the first", metavar="LANG"
     )
     plot: str | None = option(None, FigureFile(), help="plane with the mean vectors: .png, .svg or .pdf")
+    wals: bool = option(
+        False, Flag(), help="correlate cosines with the similarity of languages by the features of WALS"
+    )
+    pivot: str = option(
+        "",
+        Text("a language"),
+        help="correlate pairs with this language only",
+        unset="all",
+        metavar="LANG",
+        needs="wals",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,6 +447,9 @@ def _centroids(args: argparse.Namespace) -> int:
     if args.source_lang and args.source_lang not in texts:
         msg = f"--source-lang must be one of {', '.join(texts)}, got {args.source_lang!r}"
         raise RecipeError(msg)
+    typology = load_typology() if args.wals else None
+    if typology is not None:
+        check_pairs(tuple(texts), args.pivot)
     options, encoder, layer = _load_encoder(args)
     centroids = centroids_of_texts(
         encoder,
@@ -448,6 +465,11 @@ def _centroids(args: argparse.Namespace) -> int:
         numbers = [matrix[pair] for matrix in (before.relative, after.relative, before.cosine, after.cosine)]
         names = "-".join(before.languages[i] for i in pair)
         print("\t".join([names, *(f"{number:.4f}" for number in numbers)]))
+    if typology is not None:
+        print("\nvectors\tpairs\tKendall\tPearson\tSpearman")
+        for name, state in zip(("before", "after"), centroids, strict=True):
+            pairs, *numbers = correlate_with_typology(state, typology, pivot=args.pivot)
+            print("\t".join([name, str(pairs), *(f"{number:.4f}" for number in numbers)]))
     if args.plot:
         write_figure(args.plot, partial(save_figure, draw_centroids(centroids, transforms=args.transforms)))
     counts = ", ".join(f"{name} {count}" for name, count in zip(texts, before.counts, strict=True))

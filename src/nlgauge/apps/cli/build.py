@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import warnings
 from dataclasses import dataclass
 
 from nlgauge.apps.cli.common import (
@@ -19,14 +20,14 @@ from nlgauge.apps.cli.common import (
     run_options,
     write_output,
 )
-from nlgauge.apps.cli.flags import Command, Flags, given_options
+from nlgauge.apps.cli.flags import Command, Flags, given_options, refuse_flags
 from nlgauge.core.kinds import Choice, Int, Many, Text, TextColumn
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.scoring import score_systems
 from nlgauge.core.vector_metric import model_for_language
 from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import RecipeError
+from nlgauge.errors import LanguageWarning, RecipeError, user_stacklevel
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.metrics.parts.baseline import build_baseline
@@ -35,6 +36,7 @@ from nlgauge.metrics.sentsim import PARTS, SentSim
 from nlgauge.text.conllu import parse_conllu
 from nlgauge.text.idf import IdfTable
 from nlgauge.text.normalise import RULES, TREE_RULES, check_rules, normalise_sentence, remove_punctuation
+from nlgauge.text.typology import load_typology
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,20 +141,43 @@ class NormaliseOptions(OptionSet):
     )
     rules: tuple[str, ...] = option(
         (),
-        Many(Text("a rule", known=lambda: RULES), least=1),
-        help=f"rules in the order to apply them: {', '.join(RULES)} (the only one for unparsed text)",
+        Many(Text("a rule", known=lambda: (*RULES, BY_WALS)), least=1),
+        help=f"rules in the order to apply them: {', '.join(RULES)} (the only one for unparsed text), or wals: "
+        "rules of word order by which --lang becomes more like --toward",
         required=True,
         metavar="RULE",
     )
     lang: str = option(
         "", Text("a language"), help="language of the texts; zh, ja and th are joined without spaces", metavar="LANG"
     )
+    toward: str = option("en", Text("a language"), help="language that the rule wals compares with", metavar="LANG")
     input_format: str | None = option(
         None, Choice("conllu", "text", "tsv", "csv", "jsonl"), help="format of the file", unset="by file extension"
     )
 
 
+#: In place of rules of word order: those that the features of WALS ask for.
+BY_WALS = "wals"
+
+
+def _choose_rules(args: argparse.Namespace) -> list[str]:
+    """The rules, with those of word order chosen by the features of WALS if asked."""
+    if BY_WALS not in args.rules:
+        refuse_flags(args, ["toward"], "is used only with --rules wals; leave it out")
+        return list(args.rules)
+    if not args.lang:
+        msg = "--rules wals needs the language of the texts; add --lang"
+        raise RecipeError(msg)
+    chosen, unknown = load_typology().rules(args.lang, target=args.toward)
+    for rule in unknown:
+        msg = f"WALS does not say whether the rule {rule!r} applies to {args.lang!r} and {args.toward!r}; left out"
+        warnings.warn(msg, LanguageWarning, stacklevel=user_stacklevel())
+    report(args, f"rules by WALS for {args.lang} toward {args.toward}: {' '.join(chosen) or 'none'}")
+    return [name for rule in args.rules for name in (chosen if rule == BY_WALS else (rule,))]
+
+
 def _normalise(args: argparse.Namespace) -> int:
+    args.rules = _choose_rules(args)
     check_rules(args.rules)
     suffix = args.file.lower().removesuffix(".gz").rpartition(".")[2]
     form = args.input_format or ("conllu" if suffix == "conllu" else None)

@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from nlgauge.encoders.base import vectors_digest
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.canvas import COLOURS, WIDEST, finish_figure, new_panels, panel_grid, shorten
+from nlgauge.stats.correlation import correlate
 from nlgauge.studies.alignment.evaluation import held_out_words
 from nlgauge.studies.alignment.from_texts import check_layer
-from nlgauge.studies.alignment.word_spaces import AlignmentInputs, CentroidChange
+from nlgauge.studies.alignment.word_spaces import AlignmentInputs, CentroidChange, LanguageCentroids
+from nlgauge.text.typology import Typology
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transforms import load_transforms
 
@@ -180,6 +183,41 @@ def _label_offsets(plane: NDArray[np.float64]) -> list[tuple[float, float]]:
         offsets.append(options[best])
         taken.append(point + options[best])
     return offsets
+
+
+class TypologyCorrelation(NamedTuple):
+    """Correlations of the cosines of mean vectors with the similarity of languages (Table 5 of the paper)."""
+
+    pairs: int
+    kendall: float
+    pearson: float
+    spearman: float
+
+
+def check_pairs(languages: Sequence[str], pivot: str = "") -> list[tuple[int, int]]:
+    """The pairs of languages, all or those with the pivot; raises InputError for fewer than three."""
+    if pivot and pivot not in languages:
+        msg = f"the pivot must be one of {', '.join(languages)}, got {pivot!r}"
+        raise RecipeError(msg)
+    pairs = [
+        pair for pair in combinations(range(len(languages)), 2) if not pivot or pivot in {languages[i] for i in pair}
+    ]
+    if len(pairs) < 3:
+        msg = f"a correlation needs at least three pairs of languages, got {len(pairs)}; add languages"
+        raise InputError(msg)
+    return pairs
+
+
+def correlate_with_typology(
+    centroids: LanguageCentroids, typology: Typology, *, pivot: str = ""
+) -> TypologyCorrelation:
+    """Correlate the cosines of mean vectors with the similarity of languages by their features."""
+    names = centroids.languages
+    pairs = check_pairs(names, pivot)
+    cosines = [float(centroids.cosine[pair]) for pair in pairs]
+    features = [typology.similarity(names[i], names[j]) for i, j in pairs]
+    numbers = (correlate(cosines, features, kind=kind).value for kind in ("kendall", "pearson", "spearman"))
+    return TypologyCorrelation(len(pairs), *numbers)
 
 
 def draw_centroids(change: CentroidChange, *, transforms: str = "none") -> Any:
