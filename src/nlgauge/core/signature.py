@@ -51,7 +51,7 @@ MEANINGS = {
     "maxlen": "longest input of the model in tokens; longer texts are truncated, or read in windows",
     "layers": "layers that are aggregated",
     "members": "metrics that are combined; their fields have their number",
-    "refs": "references per segment (var: the number varies); source: compared with the source; none: no references",
+    "refs": "references per segment, or var if the number varies; source: compared with the source; none: neither",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "package": "package of the metric, with its version, if it is not nlgauge",

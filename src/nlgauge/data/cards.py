@@ -31,7 +31,7 @@ from nlgauge.core.result import Result
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.data.loaders import files_below
 from nlgauge.errors import DataWarning, InputError, NlgaugeError, RecipeError, did_you_mean
-from nlgauge.io.table import Cell, Table
+from nlgauge.io.table import Cell, Paragraphs, Table
 from nlgauge.io.tables import read_bytes
 from nlgauge.io.toml_records import build_record, read_entries, read_records
 
@@ -351,6 +351,8 @@ class DataCheck(Result):
         rows = [[entry.langpair, _count_of(entry), entry.state] for entry in self.rows]
         notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
         caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+        if not files and not rows:
+            return [Paragraphs([caption, *notes])]
         return [Table(["files or rows", "found", "state"], [*files, *rows], caption, notes)]
 
 

@@ -114,7 +114,9 @@ class BERTScore(VectorMetric[Cloud]):
     idf: str = idf_option("none")
     multiref: str = option("best-f", Choice("best-f", "best-each", "mean"), help="how to combine several references")
     rescale: str = option(
-        "no", BaselineChoice(), help="rescaling with a baseline; yes: the one shipped for the model"
+        "no",
+        BaselineChoice(),
+        help="rescaling with a baseline; no: raw scores; yes: the one shipped for the model",
     )
     stopwords: str = option("none", StopwordList(), help="words to drop", optional=True)
     aggregation: str = option(

@@ -458,7 +458,7 @@ COMMANDS = {
   nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
   nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
   nlgauge compare base.txt new.txt --refs reference.txt --gate --margin 0.01 --until-certain
-  nlgauge compare a.txt b.txt --refs ref.txt -m chrf bleu --table paper -f latex
+  nlgauge compare a.txt b.txt --refs ref.txt --table paper -f latex  # for a paper
   nlgauge compare run1.json run2.json           saved by nlgauge score -o
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv
 status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided

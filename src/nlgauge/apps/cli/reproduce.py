@@ -87,7 +87,7 @@ _REASON_WIDTH = 100
 
 def _cut(text: str) -> str:
     """The start of a text, cut between words, and without the address of missing data."""
-    text = text.partition("; available at ")[0]
+    text = text.partition("; available at ")[0].partition("; name the folder ")[0]
     if len(text) <= _REASON_WIDTH:
         return text
     return f"{text[: _REASON_WIDTH + 1].rpartition(' ')[0].rstrip(' ,;:(')} ..."
