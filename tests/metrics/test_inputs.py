@@ -199,9 +199,13 @@ def test_error_of_references_passed_as_streams_names_refs() -> None:
 
 
 def test_refs_and_ref_streams_together_are_refused() -> None:
-    for given in ({"refs": [CAT], "ref_streams": [[CAT]]}, {}):
-        with pytest.raises(InputError, match=says("refs", "ref_streams")):
-            nlgauge.score([CAT], **given)
+    with pytest.raises(InputError, match=says("refs", "ref_streams")):
+        nlgauge.score([CAT], refs=[CAT], ref_streams=[[CAT]])
+
+
+def test_a_score_needs_references_or_sources() -> None:
+    with pytest.raises(InputError, match=says("references (refs=)", "sources (sources=)")):
+        nlgauge.score([CAT])
 
 
 # --- options -------------------------------------------------------------------------------------------

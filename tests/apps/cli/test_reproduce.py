@@ -43,7 +43,7 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     in_print = re.sub(r"\s+", " ", entries)
     assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
     assert re.search(r"^repro-table8 +not here: coco-captions ", entries, re.M)
-    assert "MoverScore-1 and BERTScore's recall; models in print: " in in_print
+    assert "MoverScore-1 and BERTScore's recall; models of the paper: " in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "released scores; dissertation, chapter 12, Table 3" in in_print
