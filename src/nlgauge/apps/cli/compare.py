@@ -408,6 +408,7 @@ def _compare(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compa
             smallest_difference=settings.smallest_difference,
             margin=args.margin,
             min_segments=args.min_segments,
+            min_agreement=args.min_agreement,
         )
     scored = (comparison.metrics, comparison.disagreements, settings, comparison.signature)
     return ComparisonReport(*scored, gate=decision, budgets=budgets, verdicts=verdicts), inputs

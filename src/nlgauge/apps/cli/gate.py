@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nlgauge.apps.cli.common import in_flags, write_output
 from nlgauge.apps.cli.flags import Flags, refuse_flags
-from nlgauge.core.kinds import Flag, Text
+from nlgauge.core.kinds import Flag, Float, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError
 from nlgauge.studies.compare.gates import GateNotRun, GateResult, NoDecision
@@ -41,6 +41,13 @@ class GateOptions(OptionSet):
     new: str | None = option(
         None, Text("a system"), help="system that is tested (default: the second of two)", needs="gate", hidden=True
     )
+    min_agreement: float | None = option(
+        None,
+        Float(above=0.5, most=1),
+        help="a drop fails only if raters agreed in this share of pairs that differ as much",
+        needs="gate",
+        metavar="P",
+    )
     gate_metric: str | None = option(
         None,
         Text("a metric"),
@@ -67,6 +74,8 @@ def check_gate(args: argparse.Namespace) -> None:
     """Refuse options of the gate without it."""
     if not args.gate and not args.until_certain:
         refuse_flags(args, ["margin", "min_segments"], "is for --gate or --until-certain; add one of them")
+    if args.until_certain:
+        refuse_flags(args, ["min_agreement"], "needs the difference on all segments; leave out --until-certain")
     if args.margin is not None:
         refuse_flags(args, ["smallest_difference"], "and --margin both name a difference; leave one out")
 

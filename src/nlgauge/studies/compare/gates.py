@@ -10,15 +10,18 @@ for other metrics. So a metric that fails alone also fails with others. More met
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from nlgauge.core.result import Result
 from nlgauge.errors import RecipeError
 from nlgauge.io.numbers import format_count
 from nlgauge.io.table import Paragraphs, Table
+from nlgauge.studies.calibrate.curves import HumanAgreement
 from nlgauge.studies.compare.comparison import CompareSettings, MetricComparison, PairRow, SystemComparison
 from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
+from nlgauge.studies.compare.systems import pair_agreement
 from nlgauge.studies.compare.tables import row_table
 
 GateDecision = Literal["passed", "failed", "undecided"]
@@ -62,6 +65,13 @@ class GateRow:
     result: GateDecision
     reason: str = ""
     """Why this metric is undecided."""
+    human_agreement: HumanAgreement | None = None
+    """How often human raters preferred the same one of two systems that differ as much; None without a curve."""
+
+    excused: bool | None = None
+    """A significant drop of a size on which human raters agree too rarely (`min_agreement`)."""
+
+    optional: ClassVar[tuple[str, ...]] = ("human_agreement", "excused")
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ class GateResult(Result):
     """The decision, and why."""
 
     format = "nlgauge-gate-1"
-    optional = ("margin", "min_segments")
+    optional = ("margin", "min_segments", "min_agreement")
 
     result: GateDecision
     """Failed if any metric failed, else undecided if any is undecided, else passed."""
@@ -83,6 +93,8 @@ class GateResult(Result):
     """Loss that is accepted; the gate then fails only if the new system is worse by more."""
     min_segments: int | None = None
     """Fewest segments for a decision."""
+    min_agreement: float | None = None
+    """Smaller human agreement on a difference of this size excuses a significant drop."""
 
     @property
     def passed(self) -> bool:
@@ -122,14 +134,17 @@ def gate(
     smallest_difference: float = 0.0,
     margin: float | None = None,
     min_segments: int = 0,
+    min_agreement: float | None = None,
 ) -> GateResult:
     """Is `new` significantly worse than `base`, by at least the smallest difference that counts?
 
     With `margin` the question is whether `new` is worse by more than the margin, in the units of the metric. The
     interval of the difference decides, so the comparison needs level 1 - alpha. `min_segments` are needed for any
-    decision. `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is
-    undecided if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test
-    whose smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
+    decision. With `min_agreement`, a drop fails the gate only if human raters preferred the same system in at least
+    this share of the pairs that differ as much; without a curve of the recipe, every significant drop fails.
+    `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is undecided
+    if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test whose
+    smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
 
     >>> from nlgauge.studies.compare import compare_systems
     >>> old, new = [float(x % 7) for x in range(40)], [x % 7 - 1.0 - x % 3 / 9 for x in range(40)]
@@ -144,8 +159,12 @@ def gate(
         raise RecipeError(msg)
     if margin is not None:
         _check_margin(margin, smallest_difference, alpha, comparison.settings.level)
+    if min_agreement is not None and not 0.5 < min_agreement <= 1:
+        msg = f"min_agreement must be above 0.5 and at most 1, got {min_agreement!r}"
+        raise RecipeError(msg)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    result = GateResult("passed", "", base, new, (), alpha, smallest_difference, margin, min_segments or None)
+    least = min_segments or None
+    result = GateResult("passed", "", base, new, (), alpha, smallest_difference, margin, least, min_agreement)
     result = replace(result, rows=tuple(_decide(metric, comparison.settings, result) for metric in metrics))
     results = [row.result for row in result.rows]
     if "failed" in results:
@@ -178,6 +197,10 @@ def _decide(metric: MetricComparison, settings: CompareSettings, gate: GateResul
     failed = worse and pair.difference < 0 and -pair.difference >= gate.smallest_difference
     if gate.margin is not None:
         failed = pair.high is not None and pair.high < -gate.margin
+    agreement = pair_agreement(metric, pair, settings)
+    excused = False
+    if failed and gate.min_agreement is not None and agreement is not None:
+        excused = agreement.share < gate.min_agreement
     detectable = pair.detectable
     if detectable is not None:
         # The pair's own value assumes a correction for the number of pairs, which a gate does not make.
@@ -191,8 +214,10 @@ def _decide(metric: MetricComparison, settings: CompareSettings, gate: GateResul
         p_value=pair.p_value,
         n=units,
         detectable=detectable,
-        result="undecided" if reason else "failed" if failed else "passed",
+        result="undecided" if reason else "failed" if failed and not excused else "passed",
         reason=reason,
+        human_agreement=agreement,
+        excused=True if excused and not reason else None,
     )
 
 
@@ -230,12 +255,31 @@ def _why_failed(comparison: SystemComparison, gate: GateResult) -> str:
     failed = [(row, comparison.metric(row.metric)) for row in gate.rows if row.result == "failed"]
     numbers = "; ".join(_numbers(row, metric, comparison.settings.level) for row, metric in failed)
     sentence = f"{gate.new} is significantly worse than {gate.base}: {numbers}; alpha {gate.alpha:g}"
+    meaning = _meaning([row for row, _ in failed], gate)
     if gate.margin is not None:
-        return f"{gate.new} is worse than {gate.base} by more than {gate.margin:g}: {numbers}"
+        return f"{gate.new} is worse than {gate.base} by more than {gate.margin:g}: {numbers}{meaning}"
     pairs = len(comparison.metrics[0].pairs)
     if pairs > 1 and not all(metric.pair(gate.base, gate.new).significant for _, metric in failed):
         sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
-    return sentence
+    return sentence + meaning
+
+
+def _meaning(rows: Sequence[GateRow], gate: GateResult) -> str:
+    """What the differences of failed metrics mean to human raters."""
+    sentences = [row.human_agreement.sentence for row in rows if row.human_agreement is not None]
+    without = [row.metric for row in rows if row.human_agreement is None]
+    if gate.min_agreement is not None and without:
+        sentences.append(f"No agreement curve fits {', '.join(without)}, so every significant drop fails.")
+    return "".join(f". {sentence}".removesuffix(".") for sentence in sentences)
+
+
+def _excused(gate: GateResult) -> list[str]:
+    """Statements about significant drops that human raters agree on too rarely to fail the gate."""
+    return [
+        row.human_agreement.sentence.removesuffix(".")
+        for row in gate.rows
+        if row.excused and row.human_agreement is not None
+    ]
 
 
 def _why_undecided(rows: tuple[GateRow, ...]) -> str:
@@ -249,6 +293,12 @@ def _why_undecided(rows: tuple[GateRow, ...]) -> str:
 
 
 def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
+    excused = _excused(gate)
+    if excused:
+        return (
+            f"{gate.new} is significantly worse than {gate.base}, but by a difference with a human agreement below "
+            f"{gate.min_agreement:.0%}: {'. '.join(excused)}"
+        )
     if gate.margin is not None:
         numbers = "; ".join(
             _numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in gate.rows
