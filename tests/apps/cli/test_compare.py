@@ -458,7 +458,7 @@ def test_gate_is_undecided_with_too_few_segments(run: Run, refused: Refusal, fol
 
 def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--gate")
-    monkeypatch.setattr("nlgauge.apps.cli.compare.sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("nlgauge.apps.cli.gate.sys.stdout.isatty", lambda: True)
     shown = run(*command)
     assert (shown.status, shown.err) == (3, "")
     assert shown.out.count("gate failed") == 1
