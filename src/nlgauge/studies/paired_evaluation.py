@@ -151,6 +151,8 @@ FRAME_METRICS: Mapping[str, str] = {
     "ROUGE_2": "rouge2",
     "ROUGE_L": "rougel",
     "Chrfpp": "chrf:words=2",
+    "ROUGE_WE_1": "rouge-we:order=1",
+    "ROUGE_WE_2": "rouge-we:order=2",
     "JS_1": "js:order=1",
     "JS_2": "js:order=2",
     "MoverScore": "moverscore",

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from nlgauge.core.registry import metric_class, metric_name
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import Score
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.scoring import score_systems
 from nlgauge.data.loaders.wmt import WmtPackage
 from nlgauge.errors import InputError
+from nlgauge.metrics.rouge_we import RougeWE
 from nlgauge.studies.compare.system_scores import SystemScores
 from nlgauge.studies.paired_evaluation import FRAME_METRICS
 from nlgauge.studies.published.tables import PublishedFrames
@@ -61,8 +63,12 @@ def make_frames(
     *,
     run: RunOptions | None = None,
     save: str | Path | None = None,
+    vectors: str | None = None,
 ) -> dict[str, SystemScores]:
-    """Score the outputs of a language pair in a package of WMT; `save` is a folder for the runs."""
+    """Score the outputs of a language pair in a package of WMT; `save` is a folder for the runs.
+
+    ROUGE-WE needs a file of word vectors.
+    """
     card, langpair = _place(frames)
     package = WmtPackage(path, 2000 + int(card.removeprefix("wmt")))
     names = package.outputs.get(langpair, {})
@@ -77,7 +83,13 @@ def make_frames(
     changed = {name: value for name, value in options.items() if value != getattr(usual, name)}
     made = {}
     for metric in metrics:  # a file each, so that a run that was interrupted goes on with the next metric
-        scores = score_systems(systems, references, FRAME_METRICS[metric], **changed)
+        recipe = FRAME_METRICS[metric]
+        if metric_class(metric_name(recipe)) is RougeWE:
+            if vectors is None:
+                msg = f"{metric} needs word vectors; pass them with vectors="
+                raise InputError(msg)
+            recipe += f",vectors={vectors}"
+        scores = score_systems(systems, references, recipe, **changed)
         if save is not None:
             scores.save(Path(save) / f"{card}.{langpair}.{metric}.json")
         made[metric] = SystemScores(scores, metric)

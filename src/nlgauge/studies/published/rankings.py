@@ -130,7 +130,14 @@ class RankingRun(Run):
             path = self.locate(frames.label.partition(" ")[0].lower())
             if path is not None:
                 with self.or_missing(f"frames of {frames.label}"):
-                    made |= make_frames(path, frames, metrics, run=self.request.run, save=options.frames)
+                    made |= make_frames(
+                        path,
+                        frames,
+                        metrics,
+                        run=self.request.run,
+                        save=options.frames,
+                        vectors=self.request.vectors,
+                    )
         if options.reverse:
             made = {name: scores.take(scores.systems[::-1]) for name, scores in made.items()}
         for name, scores in made.items():

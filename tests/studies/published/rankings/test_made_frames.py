@@ -91,6 +91,22 @@ def test_rows_of_the_paper_are_computed_on_made_frames(package: Path, tmp_path: 
     assert next(row for row in mt.rows if row.name == "task MT").has_ours
 
 
+def test_rouge_we_is_computed_with_word_vectors(package: Path, tmp_path: Path) -> None:
+    table = replace(PAPER_TABLES["bt-table3"], frames=(FRAMES,))
+    rows, options = ("WMT17 ROUGE-WE",), RankingOptions(score=("ROUGE_WE_1", "ROUGE_WE_2"), frames=str(tmp_path))
+    without = reproduce(table, at=package, rankings=options, rows=rows)
+    assert not without.rows[0].has_ours
+    assert any("ROUGE_WE_1 needs word vectors" in reason for reason in without.missing)
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("cat 1 0\ndog 0.9 0.1\nmat 0 1\nhat 0.1 0.9\n", encoding="utf-8")
+    result = reproduce(table, at=package, rankings=options, rows=rows, vectors=str(vectors))
+    assert all(cell.difference is not None for cell in result.rows[0].cells.values())
+    score = nlgauge.score(["cat"], ["dog"], f"rouge-we:vectors={vectors}")
+    assert paper_name(score) == "ROUGE_WE_1"
+    assert score.system_score == 1.0
+    assert set(read_frames(tmp_path, FRAMES)) == {"ROUGE_WE_1", "ROUGE_WE_2"}
+
+
 def test_other_systems_than_in_print_are_refused(package: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected the outputs of 9 systems, as in the paper, got 4"):
         make_frames(package / "wmt17", replace(FRAMES, systems=9), ["BLEU"])
