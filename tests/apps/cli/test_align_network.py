@@ -164,3 +164,35 @@ def test_without_torch_the_extra_is_named(
     said = refused(1, *PARALLEL, "--method", "flow", *SMALL, "-o", "m.npz", "--quiet")
     assert "pip install 'nlgauge[torch]'" in said
     assert not (two_languages / "m.npz").exists()
+
+
+@pytest.mark.torch
+def test_criteria_and_tasks_over_epochs(run: Run, refused: Refusal, two_languages: Path) -> None:
+    pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    files = ("-o", "map.npz", "--epoch-maps", "maps", "--quiet")
+    fitted = run(*PARALLEL, "--method", "fcnn", "--epochs", "3", "--batch", "64", *files)
+    assert fitted.status == 0, fitted.err
+    write_lines(two_languages / "human.txt", [str(n % 7) for n in range(13)])
+    texts = ("--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
+    held_out = ("align", "evaluate", *texts, "--epoch-maps", "maps", "--rated", "left.txt", "right.txt", "human.txt")
+    result = run(*held_out, "--plot", "tasks.svg")
+    assert result.status == 0, result.err
+    head = next(line for line in result.out.splitlines() if line.startswith("epoch"))
+    assert head.split() == [
+        "epoch",
+        "semantic",
+        "structural",
+        "induction",
+        "retrieval",
+        "alignment",
+        "XMoverScore",
+        "r",
+    ]
+    assert "fcnn: criteria and tasks over epochs" in result.out
+    assert "(0.4, 1]" in result.out
+    assert "<svg" in (two_languages / "tasks.svg").read_text()
+    # A map of the folder alone has the same values.
+    alone = run("align", "evaluate", *texts, "--maps", "maps/epoch-002.npz", *held_out[-4:]).rows[1]
+    values = next(line for line in result.out.splitlines() if line.split()[:1] == ["2"]).split()
+    assert values[3:] == [alone[name] for name in ("induction CSLS", "retrieval", "alignment F1", "XMoverScore r")]
+    assert "is not used with --epoch-maps" in refused(2, *held_out, "--maps", "map.npz")

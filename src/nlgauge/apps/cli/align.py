@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -43,6 +44,7 @@ from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stack
 from nlgauge.io.canvas import save_figure
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.studies.alignment.epoch_tasks import evaluate_epochs
 from nlgauge.studies.alignment.evaluation import (
     MEASURES,
     Compared,
@@ -109,6 +111,9 @@ class EvaluateOptions(OptionSet):
         metavar="SOURCE TARGET",
     )
     maps: tuple[str, ...] = option((), Many(InputFile()), help="mappings from 'align fit'")
+    epoch_maps: str | None = option(
+        None, Folder(), help="folder from 'align fit --epoch-maps': criteria and tasks over epochs"
+    )
     fit_on: tuple[str, ...] = option(
         (),
         Many(TextColumn(), least=2, most=2),
@@ -135,7 +140,7 @@ class EvaluateOptions(OptionSet):
     )
     layers: tuple[int, ...] = option((), Many(Int(0)), help="model layers to compare", unset="--layer", metavar="N")
     plot: str | None = option(
-        None, FigureFile(), help="figure of the curves over layers or sizes: .png, .svg or .pdf"
+        None, FigureFile(), help="figure of the curves over layers, sizes or epochs: .png, .svg or .pdf"
     )
     rated: tuple[str, ...] = option(
         (),
@@ -279,9 +284,12 @@ def _train_with_progress(args: argparse.Namespace, bitexts: list[Bitext], option
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    if not (args.maps or args.fit_on or args.norms or args.layers):
-        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET, --norms or --layers"
+    if not (args.maps or args.fit_on or args.norms or args.layers or args.epoch_maps):
+        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET, --norms, --layers or --epoch-maps"
         raise RecipeError(msg)
+    if args.epoch_maps:
+        others = ("maps", "fit_on", "norms", "layers")
+        refuse_flags(args, others, "is not used with --epoch-maps; evaluate it in another run")
     if args.layers:
         refuse_flags(args, ["layer"], "is not used with --layers; leave it out")
     source, target = parallel_texts(args.parallel)
@@ -312,6 +320,11 @@ def _evaluate(args: argparse.Namespace) -> int:
             batch_tokens=options.batch_tokens,
             advance=advance,
         )
+        if args.epoch_maps:
+            tasks = evaluate_epochs(Path(args.epoch_maps), inputs, rated=rated, run=scoring)
+            sys.stdout.write(tasks.render("text"))
+            write_figure(args.plot, tasks.save_figure)
+            return report(args, f"{len(source)} pairs of texts; {len(tasks.epochs)} epochs of {tasks.method}")
         rows, words = evaluate_alignment(inputs, compared, folder=Path(folder), rated=rated, run=scoring)
     print("\t".join([*(["layer"] if args.layers else []), "map", *MEASURES]))
     for row in rows:

@@ -26,7 +26,7 @@ from nlgauge.apps.cli.common import (
     write_output,
 )
 from nlgauge.apps.cli.flags import Command, Flags, given_options, read_options, refuse_flags
-from nlgauge.core.kinds import Choice, FigureFile, InputFile, Int, Many, OutputFile, Text, TextColumn
+from nlgauge.core.kinds import Choice, FigureFile, Folder, InputFile, Int, Many, OutputFile, Text, TextColumn
 from nlgauge.core.options import OptionSet, option
 from nlgauge.core.run_options import Progress, RunOptions
 from nlgauge.core.vector_metric import default_layer
@@ -37,6 +37,7 @@ from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.tables import read_lines
 from nlgauge.io.textfiles import file_label
+from nlgauge.studies.alignment.epoch_tasks import EpochFolder
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
     LinearMethod,
@@ -124,6 +125,9 @@ class FitFiles(OptionSet):
     state: str | None = option(None, OutputFile(), help="file that lets an interrupted fit be resumed")
     curves: str | None = option(None, OutputFile(), help="write loss and criterion of each epoch as JSON")
     plot: str | None = option(None, FigureFile(), help="figure of loss and criterion: .png, .svg or .pdf")
+    epoch_maps: str | None = option(
+        None, Folder(), help="folder for the mapping of each epoch, for 'align evaluate --epoch-maps'"
+    )
 
 
 def _check_method(args: argparse.Namespace) -> None:
@@ -342,7 +346,8 @@ def _train(args: argparse.Namespace, fit: Callable[..., Fitted[Any]], what: str,
     options = _flow_options(args)
     state = Path(args.state) if args.state else None
     with Progress(options.total_epochs, show=not args.quiet, what=f"fitting {args.method}", unit="epoch") as advance:
-        fitted = fit(options=options, run=FitRun(origin, state, advance))
+        observe = EpochFolder(Path(args.epoch_maps)) if args.epoch_maps else None
+        fitted = fit(options=options, run=FitRun(origin, state, advance, observe))
     with saving(args.output) as path:
         fitted.map.save(path)
     if args.curves:

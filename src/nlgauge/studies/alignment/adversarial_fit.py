@@ -46,14 +46,13 @@ from nlgauge.studies.alignment.training_loop import (
     Fitted,
     FlowOptions,
     Training,
-    criterion,
     one_thread,
     train,
 )
 from nlgauge.studies.alignment.word_spaces import Pairs, csls_pairs, reduction_steps, same_width
 from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import FlowMap
-from nlgauge.vectors.remap import Operation, Remapping
+from nlgauge.vectors.remap import Operation, Origin, Remapping
 
 #: Number of most frequent words for the criterion.
 _WATCHED = 2000
@@ -77,7 +76,7 @@ class AdversarialTraining(Training):
     _critics: list[list[Any]]
 
     def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions) -> None:
-        super().__init__(torch, options.seed)
+        super().__init__(torch, options)
         self._options = options
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
         self._watched = self._x[:_WATCHED], y[:_WATCHED]
@@ -114,9 +113,9 @@ class AdversarialTraining(Training):
     def _after_step(self) -> None:
         """Correct the learned tensors after a step."""
 
-    def criterion(self) -> float:
-        """Criterion of the averaged map; minus infinity where numbers are not finite."""
-        return criterion(self._options.validation, self._moved(), self._watched[1])
+    def watched(self) -> tuple[Rows, Rows]:
+        """Frequent words under the averaged map."""
+        return self._moved(), self._watched[1]
 
     def begin_round(self) -> None:
         """Start the schedule again, and find pairs for the constraint under the current map (Algorithm 1)."""
@@ -302,19 +301,23 @@ def fit_adversarial(
     torch = require("torch", "torch")
     with one_thread(torch):
         training = RotationTraining(torch, start.x, start.y, chosen)
+
+        def build(origin: Origin) -> Remapping:
+            with one_blas_thread:
+                left, _, right = np.linalg.svd(training.parameters[0].numpy().astype(np.float64))
+                turn = start.rotation.astype(np.float64) @ (left @ right)
+            operations = (
+                *reduction_steps(dict(start.reductions)),
+                Operation("shift", -start.source_mean[None].astype(np.float64)),
+                Operation("linear", turn),
+                Operation("shift", start.target_mean[None].astype(np.float64)),
+            )
+            return Remapping(operations, origin)
+
         inputs = (start.x, start.y, start.rotation)
-        trained = train(training, chosen, run, method="adversarial", inputs=inputs)
-    with one_blas_thread:
-        left, _, right = np.linalg.svd(training.parameters[0].numpy().astype(np.float64))
-        turn = start.rotation.astype(np.float64) @ (left @ right)
-    operations = (
-        *reduction_steps(dict(start.reductions)),
-        Operation("shift", -start.source_mean[None].astype(np.float64)),
-        Operation("linear", turn),
-        Operation("shift", start.target_mean[None].astype(np.float64)),
-    )
+        trained = train(training, chosen, run, method="adversarial", inputs=inputs, build=build)
     origin = run.origin_of("adversarial", 0 if pairs is None else len(pairs), trained, chosen.seed)
-    return Fitted(Remapping(operations, origin), *trained)
+    return Fitted(build(origin), *trained)
 
 
 def _unpaired_start(source: ArrayLike, target: ArrayLike, pairs: Pairs | None) -> Start:

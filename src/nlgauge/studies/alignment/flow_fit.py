@@ -41,14 +41,13 @@ from nlgauge.studies.alignment.training_loop import (
     Fitted,
     FlowOptions,
     Training,
-    criterion,
     one_thread,
     split_pairs,
     train,
 )
 from nlgauge.studies.alignment.word_spaces import Pairs, same_width
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, FlowMap, Reduction, TanhNetwork
-from nlgauge.vectors.remap import Side, procrustes, row_pairs
+from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
 
 #: Minimum number of pairs.
 _FEWEST_PAIRS = 20
@@ -70,7 +69,7 @@ class FlowTraining(FlowLayers):
     """Training on paired rows; the criterion is computed on the watched rows."""
 
     def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions, *, watched: tuple[Rows, Rows]) -> None:
-        super().__init__(torch, options.seed)
+        super().__init__(torch, options)
         self._options = options
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
         sizes = {"couplings": options.couplings, "hidden": options.hidden, "generator": self.chance}
@@ -81,9 +80,9 @@ class FlowTraining(FlowLayers):
         self._watched = torch.from_numpy(watched[0]), watched[1]
         self._rotation = best_rotation(torch, self._x, self._y) if options.constraint == "procrustes" else None
 
-    def criterion(self) -> float:
-        """Of the state as it is; minus infinity where numbers are not finite."""
-        return criterion(self._options.validation, self._moved(self._watched[0]), self._watched[1])
+    def watched(self) -> tuple[Rows, Rows]:
+        """Held-out pairs under the current map."""
+        return self._moved(self._watched[0]), self._watched[1]
 
     def epoch(self) -> float:
         """Run one epoch; return the mean loss of batches, not finite if one of them is not."""
@@ -180,18 +179,21 @@ def start_of(
 def finish_flow(
     training: FlowLayers, start: Start, options: FlowOptions, run: FitRun, method: str, pairs: int
 ) -> Fitted[FlowMap]:
-    trained = train(training, options, run, method=method, inputs=(start.x, start.y, start.rotation))
-    flow = FlowMap(
-        start.rotation,
-        start.source_mean,
-        start.target_mean,
-        start.scale,
-        couplings_of(training.source),
-        couplings_of(training.target),
-        run.origin_of(method, pairs, trained, options.seed),
-        start.reductions,
-    )
-    return Fitted(flow, *trained)
+    def build(origin: Origin) -> FlowMap:
+        return FlowMap(
+            start.rotation,
+            start.source_mean,
+            start.target_mean,
+            start.scale,
+            couplings_of(training.source),
+            couplings_of(training.target),
+            origin,
+            start.reductions,
+        )
+
+    inputs = (start.x, start.y, start.rotation)
+    trained = train(training, options, run, method=method, inputs=inputs, build=build)
+    return Fitted(build(run.origin_of(method, pairs, trained, options.seed)), *trained)
 
 
 def fit_fcnn(
@@ -208,19 +210,22 @@ def fit_fcnn(
     torch = require("torch", "torch")
     with one_thread(torch):
         training = _FcnnTraining(torch, rows[0], rows[1], chosen)
-        trained = train(training, chosen, run, method="fcnn", inputs=rows)
-    arrays = list(map(to_array, training.parameters))
-    origin = run.origin_of("fcnn", len(x), trained, chosen.seed)
-    layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
-    shifts = means[0].astype(np.float32), means[1].astype(np.float32)
-    return Fitted(TanhNetwork(layers, *shifts, spread, reach, origin, reductions), *trained)
+
+        def build(origin: Origin) -> TanhNetwork:
+            arrays = list(map(to_array, training.parameters))
+            layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
+            shifts = means[0].astype(np.float32), means[1].astype(np.float32)
+            return TanhNetwork(layers, *shifts, spread, reach, origin, reductions)
+
+        trained = train(training, chosen, run, method="fcnn", inputs=rows, build=build)
+    return Fitted(build(run.origin_of("fcnn", len(x), trained, chosen.seed)), *trained)
 
 
 class _FcnnTraining(Training):
     """State of a fit."""
 
     def __init__(self, torch: Any, x: Rows, y: Rows, options: FlowOptions) -> None:
-        super().__init__(torch, options.seed)
+        super().__init__(torch, options)
         self._options = options
         widths = (x.shape[1], options.hidden, options.hidden, x.shape[1])
         self.parameters = new_network(torch, widths, generator=self.chance)
@@ -229,11 +234,11 @@ class _FcnnTraining(Training):
         self._kept = torch.from_numpy(kept)
         self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
 
-    def criterion(self) -> float:
-        """Criterion of the current state on held-out pairs."""
+    def watched(self) -> tuple[Rows, Rows]:
+        """Held-out pairs under the current map."""
         with self.torch.no_grad():
             moved = run_network(self.parameters, self._x[self._apart], self.torch.tanh, last=True).numpy()
-        return criterion(self._options.validation, moved, self._y[self._apart].numpy())
+        return moved, self._y[self._apart].numpy()
 
     def epoch(self) -> float:
         """Run one epoch; return the mean loss."""

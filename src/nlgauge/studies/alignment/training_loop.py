@@ -9,7 +9,7 @@ import json
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,15 +137,20 @@ class Training(ABC):
     """Tensors of the map."""
     optimisers: list[Any]
 
-    def __init__(self, torch: Any, seed: int) -> None:
+    def __init__(self, torch: Any, options: FlowOptions) -> None:
         self.torch = torch
-        self.chance = torch.Generator().manual_seed(seed)
+        self.validation = options.validation
+        self.chance = torch.Generator().manual_seed(options.seed)
         self.helpers: list[Any] = []  # learned tensors that are not part of the map
         self._best: Any = None
 
     @abstractmethod
+    def watched(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Rows for the criterion: of the source under the current map, and of the target."""
+
     def criterion(self) -> float:
         """Criterion of the current state; minus infinity for values that are not finite."""
+        return criterion(self.validation, *self.watched())
 
     @abstractmethod
     def epoch(self) -> float:
@@ -279,6 +284,18 @@ def one_thread(torch: Any) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+#: Criteria that an observer of a fit receives, whichever of them chooses the best state.
+OBSERVED = ("semantic", "structural")
+
+
+class Observation(NamedTuple):
+    """Map after an epoch, and its criteria on the watched rows; epoch 0 is the start."""
+
+    epoch: int
+    map: SpaceMap
+    criteria: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class FitRun:
     """Context of a fit: origin of the map, state file, and progress callback."""
@@ -288,6 +305,8 @@ class FitRun:
     """File with the state after each epoch, used to resume an interrupted fit."""
     advance: Callable[[int], None] = lambda _: None
     """Called after each epoch."""
+    observe: Callable[[Observation], None] | None = None
+    """Receives the map of each epoch, such as `epoch_tasks.EpochFolder`."""
 
     def origin_of(self, method: str, pairs: int, trained: Trained, seed: int) -> Origin:
         """Origin of the map, with a summary of its fit."""
@@ -296,15 +315,27 @@ class FitRun:
 
 
 def train(
-    training: Training, options: FlowOptions, run: FitRun, *, method: str, inputs: Iterable[NDArray[Any]]
+    training: Training,
+    options: FlowOptions,
+    run: FitRun,
+    *,
+    method: str,
+    inputs: Iterable[NDArray[Any]],
+    build: Callable[[Origin], SpaceMap] | None = None,
 ) -> Trained:
-    """Run all epochs; a state file must have the same options and `inputs`."""
+    """Run all epochs; a state file must have the same options and `inputs`.
+
+    `build` makes the map of the current state, for the observer of the run.
+    """
     named = _inputs_digest(inputs, options, method)
-    curve, best = _resumed(training, run.state, named) or ([Epoch(0, 0, math.nan, training.criterion())], 0)
+    resumed = _resumed(training, run.state, named)
+    curve, best = resumed or ([Epoch(0, 0, math.nan, training.criterion())], 0)
     if not math.isfinite(curve[0].criterion):
         msg = "the criterion is not finite at the start; check for vectors that are all equal"
         raise InputError(msg)
     training.keep_best(new=not best and len(curve) == 1)
+    if resumed is None:
+        _observe(training, run, build, method, 0)
     ended: Ended = "epochs"
     run.advance(len(curve) - 1)
     # By number, not by length: a round that ended early leaves a gap in the curve.
@@ -332,11 +363,23 @@ def train(
         if options.validation == "none" or reached > next(point.criterion for point in curve if point.epoch == best):
             best = number
             training.keep_best(new=True)
+        _observe(training, run, build, method, number)
         if run.state is not None:
             _save_state(training, run.state, named, curve, best)
         run.advance(1)
     training.restore_best()
     return Trained(tuple(curve), best, ended)
+
+
+def _observe(
+    training: Training, run: FitRun, build: Callable[[Origin], SpaceMap] | None, method: str, epoch: int
+) -> None:
+    if run.observe is None or build is None:
+        return
+    note = f"{run.origin.note}; epoch {epoch}".removeprefix("; ")
+    rows = training.watched()
+    criteria = {kind: criterion(kind, *rows) for kind in OBSERVED}
+    run.observe(Observation(epoch, build(run.origin._replace(method=method, note=note)), criteria))
 
 
 def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:

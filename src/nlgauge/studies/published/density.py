@@ -95,8 +95,11 @@ def _compute_correlations(run: Run, count: int) -> Reproduction:
     rows, curves = [], {}
     for row in run.table.rows:
         fitter = _find_fitter(run, row)
-        fit, ours = None if fitter is None else fit_once(fitter), dict[str, float]()
-        for column in run.table.questions if fit is not None else ():
+        if fitter is None:
+            rows.append(run.row(row, {}, NOT_COMPUTED))
+            continue
+        fit, ours = fit_once(fitter), dict[str, float]()
+        for column in run.table.questions:
             with run.or_missing(f"value of {row.name}, {column.label}"):
                 setup = {name: value for name, value in column.setup.items() if name != "across"}
                 curve = precision_curve(
