@@ -57,17 +57,18 @@ def _calibrate(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace, name: str) -> JudgementTable:
-    """Load complete outputs of the systems of a data set."""
+    """Load complete outputs of the systems of a data set, of the chosen language pairs that it has."""
     card = find_data_card(name)
     options = {"level": "system"} if "level" in card.options else {}
-    table = load(card.name, data_folder(args, card.name), langpairs=args.langpairs or None, **options)
-    if args.target is None:
-        return table
-    pairs = [pair for pair in table.langpairs if pair.rpartition("-")[2] == args.target]
+    table = load(card.name, data_folder(args, card.name), **options)
+    pairs = [pair for pair in table.langpairs if not args.langpairs or pair in args.langpairs]
+    pairs = [pair for pair in pairs if args.target is None or pair.rpartition("-")[2] == args.target]
     if not pairs:
-        msg = f"--target {args.target}: {table.name} has no such language pair, only {', '.join(table.langpairs)}"
+        flags = "--langpairs and --target" if args.langpairs and args.target else "--langpairs"
+        flags = flags if args.langpairs else f"--target {args.target}"
+        msg = f"{flags}: {table.name} has no such language pair; it has {', '.join(table.langpairs)}"
         raise InputError(msg)
-    return table.where(langpair=pairs)
+    return table if len(pairs) == len(table.langpairs) else table.where(langpair=pairs)
 
 
 COMMANDS = {
