@@ -43,6 +43,17 @@ _BUILT_IN = (
         command=False,  # written separately: it reads saved runs, and its gate sets the exit status
     ),
     Operation(
+        name="compare-until-certain",
+        function="nlgauge.studies.compare.until_certain:compare_until_certain",
+        inputs=SYSTEMS,
+        result="nlgauge.studies.compare.early_comparison:EarlyComparison",
+        help="compare systems on as many segments as a certain verdict needs",
+        options=("nlgauge.studies.compare.stopping:StopRule",),
+        metric="several",
+        command=False,  # `nlgauge compare --until-certain`
+        without=("alignments",),
+    ),
+    Operation(
         name="rank",
         function="nlgauge.core.rank:rank",
         inputs=CANDIDATES,

@@ -117,6 +117,14 @@ def test_systems_are_compared_from_scores(address: str) -> None:
         assert plain(result) == expected
 
 
+def test_a_comparison_until_certain_is_that_of_the_library(address: str) -> None:
+    options = {"metric": ["chrf", "bertscore:model=hash,layer=1"], "margin": 5.0, "first_look": 2, "seed": 3}
+    expected = plain(nlgauge.compare_until_certain(SYSTEMS, REFS, **options))
+    for result in asked(address, "compare_until_certain", SYSTEMS, REFS, **options):
+        assert plain(result) == expected
+        assert result.rule.seed == 3
+
+
 def test_a_stress_test_is_scored_by_the_service(address: str) -> None:
     expected = plain(stress(HYPS, metric=["chrf"], perturbations=["negation", "typo"], resamples=100))
     for result in asked(address, "stress", HYPS, None, "chrf", perturbations=["negation", "typo"], resamples=100):

@@ -106,7 +106,7 @@ class ScoreFiles(OptionSet):
     other_versions: bool = option(
         False, Flag(), help="allow runs whose signatures differ only in package versions", hidden=True
     )
-    runs: bool = option(False, Flag(), help="treat files with the same NAME= as repetitions (seeds) of one system")
+    runs: bool = option(False, Flag(), help="files with the same NAME= are runs of one system")
     budget: str | None = option(
         None,
         InputFile(),
@@ -457,8 +457,7 @@ COMMANDS = {
         description="Compare systems from texts, saved runs (FILE.json) or scores of other tools.",
         examples=f"""\
   nlgauge compare a.txt b.txt c.txt --refs reference.txt -m bertscore bleu
-  nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
-  nlgauge compare base.txt new.txt --refs reference.txt --gate --margin 0.01 --until-certain
+  nlgauge compare base.txt new.txt --refs ref.txt --gate --until-certain
   nlgauge compare a.txt b.txt --refs ref.txt --table paper -f latex  # for a paper
   nlgauge compare run1.json run2.json           saved by nlgauge score -o
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv

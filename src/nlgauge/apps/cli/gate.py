@@ -26,9 +26,7 @@ GATE_UNDECIDED = 4
 class GateOptions(OptionSet):
     """Options of the gate."""
 
-    gate: bool = option(
-        False, Flag(), help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first"
-    )
+    gate: bool = option(False, Flag(), help=f"exit status {GATE_FAILED} if the second is significantly worse")
     strict: bool = option(
         False,
         Flag(),
@@ -64,8 +62,8 @@ MARGIN_FLAGS = Flags(
     "gate",
     only=["margin", "min_segments"],
     change={
-        "margin": {"help": "loss that is accepted, in units of the metric; with --until-certain also equivalence"},
-        "min_segments": {"help": "fewest segments for a decision"},
+        "margin": {"help": "loss that is accepted, in units of the metric"},
+        "min_segments": {"hidden": True},
     },
 )
 

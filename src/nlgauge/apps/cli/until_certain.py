@@ -31,9 +31,7 @@ from nlgauge.studies.compare.until_certain import call_until_certain
 class UntilCertainOptions(OptionSet):
     """The option of a comparison that stops early."""
 
-    until_certain: bool = option(
-        False, Flag(), help="score segments in random order, only until it is certain which system is better"
-    )
+    until_certain: bool = option(False, Flag(), help="stop scoring as soon as the verdict is certain")
 
 
 #: Options that need the scores of all segments.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from nlgauge.core import rank, scoring
     from nlgauge.core.keywords import CompareKeywords, ScoreKeywords
     from nlgauge.studies import discourse
-    from nlgauge.studies.compare import systems
+    from nlgauge.studies.compare import systems, until_certain
     from nlgauge.studies.compare.comparison import CompareSettings, SystemComparison
     from nlgauge.studies.compare.system_scores import Scores
     from nlgauge.studies.explain import corpus, pairs
@@ -240,6 +240,7 @@ class _Calls(ABC, Generic[J]):
     if TYPE_CHECKING:
         score_systems = _remote(scoring.score_systems)
         compare = _remote(systems.compare)
+        compare_until_certain = _remote(until_certain.compare_until_certain)
         rank = _remote(rank.rank)
         matrix = _remote(text_pairs.matrix)
         explain_pair = _remote(pairs.explain_pair)

@@ -305,7 +305,7 @@ def _check_size(request: OperationRequest, places: Sequence[tuple[str, str]], li
 def _check_operation(request: OperationRequest, places: Sequence[tuple[str, str]], limits: Limits) -> None:
     """Limits of single operations."""
     operation = request.operation
-    if operation.name == "compare":  # every two systems are tested
+    if operation.name in {"compare", "compare-until-certain"}:  # every two systems are tested
         count = len(request.inputs["systems"])
         _refuse_above(limits, "systems", count, "too many systems", "too-many-systems", "use fewer")
     elif operation.name == "explain":

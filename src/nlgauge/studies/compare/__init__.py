@@ -9,6 +9,7 @@ from nlgauge.studies.compare.comparison import (
     SystemComparison,
     SystemRow,
 )
+from nlgauge.studies.compare.early_comparison import EarlyComparison, gate_early
 from nlgauge.studies.compare.gates import GateResult, gate
 from nlgauge.studies.compare.rankings import (
     different_top3,
@@ -19,20 +20,25 @@ from nlgauge.studies.compare.rankings import (
     win_counts,
 )
 from nlgauge.studies.compare.repeated_runs import RunComparison, SystemRuns, compare_runs
+from nlgauge.studies.compare.stopping import Decision, StopRule, decide
 from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import SystemScores, system_scores
 from nlgauge.studies.compare.systems import compare, compare_systems
+from nlgauge.studies.compare.until_certain import compare_until_certain
 from nlgauge.studies.compare.verdicts import Verdict, VerdictComparison, compare_verdicts
 
 __all__ = [
     "BradleyTerry",
     "CompareSettings",
+    "Decision",
+    "EarlyComparison",
     "GateResult",
     "MetricComparison",
     "PairRow",
     "RankingDisagreement",
     "RunComparison",
     "ScoredComparison",
+    "StopRule",
     "SystemComparison",
     "SystemRow",
     "SystemRuns",
@@ -43,12 +49,15 @@ __all__ = [
     "compare",
     "compare_runs",
     "compare_systems",
+    "compare_until_certain",
     "compare_verdicts",
+    "decide",
     "different_top3",
     "different_winner",
     "disagreement",
     "elo",
     "gate",
+    "gate_early",
     "mean_scores",
     "median_scores",
     "system_scores",
