@@ -162,7 +162,7 @@ def test_metric_that_scales_over_corpus_is_refused_with_remedy() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NlgaugeWarning")
-@pytest.mark.parametrize("recipe", ALONE)
+@pytest.mark.parametrize("recipe", [recipe for recipe in ALONE if recipe != "sari"])  # needs sources and references
 def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None:
     a = ["A cat sat on the mat.", "Nobody wrote letters, because of the storm!", "", "東京 🙂"]
     b = ["The cat sat.", a[1], "The storm stopped twenty windowless ferries in the night."]
