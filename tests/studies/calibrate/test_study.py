@@ -181,5 +181,5 @@ def test_figure_and_tables(tmp_path: Path) -> None:
     assert (tmp_path / "curves.png").stat().st_size > 10_000
     text = study.render()
     assert "WMT17-18: wmt17, wmt18" in text
-    assert "Brier of p" in text
+    assert "Brier scores of curves over p values" in text
     assert AgreementFit(*study.curves.curves[0].fit).scale > 0

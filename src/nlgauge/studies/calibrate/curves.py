@@ -59,7 +59,9 @@ class LeftOut(NamedTuple):
     brier: float
     """Brier score."""
     brier_of_p: float
-    """Brier score of a curve over the p values of the pairs."""
+    """Brier score of a curve over 1 - p of the pairs."""
+    brier_of_log_p: float
+    """Brier score of a curve over the logarithm of p."""
     bins: tuple[ReliabilityBin, ...]
 
 

@@ -7,8 +7,8 @@
 A pair is two systems of one data set (a year) and language pair. Bands resample years, then language pairs within
 them. With fewer than five of these groups in all, as for summaries, systems are resampled. Predictions are checked on
 what was left out: each year, each language pair (of all years), or for few groups each pair with all pairs of its two
-systems. The same is done for a curve over the p values of the pairs (paired t test of segment scores), which knows
-how certain a difference is, but not how large.
+systems. The same is done for curves over the p values of the pairs (paired t test of segment scores): over 1 - p, and
+over -log p, which also tells apart the many pairs with tiny p values.
 """
 
 from __future__ import annotations
@@ -132,7 +132,16 @@ class CalibrateStudy(Result):
                 cells += [threshold.difference, threshold.low, threshold.high]
             rows.append([*cells, curve.largest])
             for left_out in curve.left_out:
-                errors.append([curve.metric, left_out.groups, left_out.error, left_out.brier, left_out.brier_of_p])
+                errors.append(
+                    [
+                        curve.metric,
+                        left_out.groups,
+                        left_out.error,
+                        left_out.brier,
+                        left_out.brier_of_p,
+                        left_out.brier_of_log_p,
+                    ]
+                )
         origin = self.curves.origin
         ends = [f"{100 * agreement:.0f} %{end}" for agreement in _LEVELS for end in ("", " low", " high")]
         notes = [
@@ -148,8 +157,8 @@ class CalibrateStudy(Result):
         tables = [Table(["metric", "pairs", "segments", *ends, "largest"], rows, "agreement curves", notes)]
         if form in ("tsv", "csv"):
             return tables
-        about = ["error: calibration error in ten bins; Brier of p: a curve over p values, on the same pairs"]
-        columns = ["metric", "left out", "error", "Brier", "Brier of p"]
+        about = ["error: calibration error in ten bins; of p, of log p: Brier scores of curves over p values"]
+        columns = ["metric", "left out", "error", "Brier", "of p", "of log p"]
         return [*tables, Table(columns, errors, "predictions of pairs that were left out", about)]
 
     def figure(self) -> Any:
@@ -375,27 +384,29 @@ def _bins_by_size(pairs: _Pairs) -> list[ReliabilityBin]:
 
 
 def _check_left_out(pairs: _Pairs, groups: Sequence[ScoredGroup]) -> tuple[LeftOut, ...]:
-    """Predictions of left-out pairs, by the curve over differences and by one over p values."""
-    certainty = -np.log10(np.maximum(pairs.p_values, _LEAST_P))
+    """Predictions of left-out pairs, by the curve over differences and by those over p values."""
+    rivals = (1 - pairs.p_values, -np.log10(np.maximum(pairs.p_values, _LEAST_P)))
+    sizes = (pairs.sizes, *rivals)
     ways: dict[str, Sequence[Hashable]] = {"year": pairs.years, "langpair": pairs.langpairs}
     results = []
     for name, units in ways.items():
         if _by_group(groups) and len(set(units)) > 1:
-            predicted, by_p = (predict_left_out(x, pairs.outcomes, units) for x in (pairs.sizes, certainty))
-            results.append(_left_out(name, predicted, by_p, pairs.outcomes))
+            results.append(_left_out(name, [predict_left_out(x, pairs.outcomes, units) for x in sizes], pairs))
     if not results:
-        predicted, by_p = (_predict_without_systems(x, pairs) for x in (pairs.sizes, certainty))
-        results.append(_left_out("system", predicted, by_p, pairs.outcomes))
+        results.append(_left_out("system", [_predict_without_systems(x, pairs) for x in sizes], pairs))
     return tuple(results)
 
 
-def _left_out(name: str, predicted: Vector, by_p: Vector, outcomes: Vector) -> LeftOut:
-    bins = reliability(predicted, outcomes)
+def _left_out(name: str, predictions: Sequence[Vector], pairs: _Pairs) -> LeftOut:
+    """Errors of predictions by the difference, by p and by log p."""
+    bins = reliability(predictions[0], pairs.outcomes)
+    by_size, by_p, by_log_p = (_rounded(brier_score(predicted, pairs.outcomes)) for predicted in predictions)
     return LeftOut(
         groups=name,
         error=_rounded(calibration_error(bins)),
-        brier=_rounded(brier_score(predicted, outcomes)),
-        brier_of_p=_rounded(brier_score(by_p, outcomes)),
+        brier=by_size,
+        brier_of_p=by_p,
+        brier_of_log_p=by_log_p,
         bins=_rounded_bins(bins),
     )
 
