@@ -230,7 +230,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read 'a\\\\x00b': embedded null"):
         Inputs().texts(parse_source("a\x00b"))
     saved(tmp_path, "out.txt", "a\n")
-    with pytest.raises(InputError, match=r"out.txt:hyp'; to read a column of '.*out.txt', add input_format='tsv'"):
+    with pytest.raises(InputError, match=r"out.txt:hyp'; to read .*out.txt', rename it .* or add input_format='tsv'"):
         Inputs().texts(parse_source(str(tmp_path / "out.txt:hyp")))
 
 

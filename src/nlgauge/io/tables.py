@@ -147,7 +147,10 @@ def _opened(path: str) -> io.BufferedReader:
         msg = f"no such file: {path!r}"
         before = path.rpartition(":")[0]
         if before and os.path.exists(before):
-            msg += f"; to read a column of {before!r}, add input_format='tsv' (or 'csv', 'jsonl')"
+            msg += (
+                f"; to read a column of {before!r}, rename it to .tsv, .csv or .jsonl, or add input_format='tsv' "
+                "(or 'csv', 'jsonl')"
+            )
         else:
             msg += _similar_file(path)
         raise InputError(msg) from error

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from tests.apps.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
 
-from nlgauge.apps.cli.common import in_flags
-
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
 META = ("study", "meta", "--data", "custom", "--at", "own.tsv")
 STUDY = ("study", "sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation")
@@ -121,21 +119,3 @@ def test_messages_name_flags_instead_of_keywords(refused: Refusal, folder: Path)
     write_lines(folder / "long.txt", [*SYSTEM_A[:5], "word " * 600])
     assert "(--long truncate)" in refused(1, "score", "long.txt", "--refs", "ref.txt", "--long", "error")
     assert "--threads must" in refused(2, *SCORE, "--threads", "0")
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("choose one of 0 to 6 with layer=", "choose one of 0 to 6 with --layer"),
-        ("layer='x' belongs to wmd", "--layer x belongs to wmd"),
-        ("set idf=PATH", "set --idf PATH"),
-        ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
-        ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
-        ("lang must be a language", "--lang must be a language"),
-        ("src_lang must be a language", "src_lang must be a language"),
-        ("score it 0 (unknown='zero')", "score it 0 (-m NAME:unknown=zero)"),
-        ("and pass rescale=FILE", "and pass rescale=FILE"),
-    ],
-)
-def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> None:
-    assert in_flags(message, ["layer", "idf", "lang"]) == shown

@@ -86,6 +86,7 @@ def test_path_never_downloads(refused: Refusal, monkeypatch: pytest.MonkeyPatch,
     assert "is not on this machine. Run 'nlgauge models pull" in message
     assert "download=" not in message, "that is Python's word for it"
     assert "--" not in message, "this command has no flag for a folder"
+    assert "offline models" not in message
 
 
 def test_path_of_a_misspelt_name_has_a_suggestion(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def test_an_explanation_can_be_read_back() -> None:
     ("path", "body", "status", "says"),
     [
         ("/v1/explain", {"hyp": "a cat", "ref": "a dog", "metric": "nonsense"}, 422, "unknown metric"),
-        ("/v1/explain", {"hyp": "a cat"}, 422, "nothing to compare with"),
+        ("/v1/explain", {"hyp": "a cat"}, 422, "add references ('ref') or sources ('source')"),
         ("/v1/explain", {"hyp": "a cat " * 1000, "ref": "a dog"}, 413, "limit 4,000"),
         ("/v1/explain", {"hyp": "a cat", "ref": "a dog", "samples": 10**9}, 422, "samples"),
         ("/v1/explain", {"hyp": "a cat " * 100, "ref": "a dog", "samples": 1000}, 413, "too many samples"),

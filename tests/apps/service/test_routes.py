@@ -106,7 +106,7 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
         ({"hyps": CATS, "systems": {"a": CATS}, "refs": CATS}, 422, "both 'hyps' and 'systems'"),
         ({"hyps": CATS, "refs": CATS[:1]}, 422, "1 entry for 2 hypotheses"),
         ({"hyps": CATS}, 422, "nothing to compare with; add references ('refs') or sources ('sources')"),
-        ({"hyps": [""], "refs": [""]}, 422, 'or score it 0 ("empty": "zero")'),
+        ({"hyps": [""], "refs": [""]}, 422, "or score it 0 ('empty': 'zero')"),
         ({"hyps": CATS, "refs": DOGS, "metric": ["bertscorr"]}, 422, "did you mean"),
         ({"hyps": CATS, "refs": DOGS, "options": {"laier": 3}}, 422, "laier"),
         ({"hyps": CATS, "refs": DOGS, "options": {"layer": 99}}, 422, "layer must be"),

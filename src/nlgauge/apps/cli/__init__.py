@@ -223,7 +223,7 @@ def _run(words: Sequence[str], args: Namespace) -> int:
 
 
 def _in_flags(message: str, args: Namespace) -> str:
-    from nlgauge.apps.cli.common import in_flags
+    from nlgauge.apps.wording import in_flags
 
     return in_flags(message, vars(args))
 

@@ -308,32 +308,6 @@ def check_metrics(args: argparse.Namespace, metrics: Sequence[str] | None = None
     return call
 
 
-def in_flags(message: str, flags: Iterable[str]) -> str:
-    """Replace Python keywords in a message of the library by flags.
-
-    >>> in_flags("remove the segment, or score it 0 (empty='zero')", ["empty"])
-    'remove the segment, or score it 0 (--empty zero)'
-    >>> in_flags("score these pairs 0 (unknown='zero')", ["empty"])
-    'score these pairs 0 (-m NAME:unknown=zero)'
-    """
-
-    def any_of(names: Iterable[str]) -> str:  # whole names, not inside a recipe, a signature or quotes
-        return rf"(?<![\w:,=\-'|])({'|'.join(sorted(names, key=len, reverse=True))})"
-
-    def flag(match: re.Match[str]) -> str:
-        value = match[2] if match.lastindex == 2 else ""
-        return f"{flag_of(match[1])} {value}".rstrip()
-
-    if names := set(flags):
-        if "source" in names:
-            message = re.sub(r"\bsources=(?=[\s;,.)]|$)", "--source", message)
-        for end in (r"='([^']*)'", r"=(FILE|PATH)\b", r"=(?=[\s;,.)]|$)"):
-            message = re.sub(any_of(names) + end, flag, message)
-        message = re.sub(rf"^{any_of(names)}(?= must )", flag, message)
-    options = {name for metric in METRICS.values() for name in metric.options()} - names
-    return re.sub(any_of(options) + r"='([^']*)'", r"-m NAME:\1=\2", message)
-
-
 def check_systems_first(args: argparse.Namespace) -> None:
     """Refuse `--refs r.txt a.txt`, which takes the system for a reference."""
     if args.hyps or len(getattr(args, "refs", ())) < 2:

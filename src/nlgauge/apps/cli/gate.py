@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nlgauge.apps.cli.common import in_flags, write_output
+from nlgauge.apps.cli.common import write_output
 from nlgauge.apps.cli.flags import Flags, refuse_flags
+from nlgauge.apps.wording import in_flags
 from nlgauge.core.kinds import Flag, Float, Text
 from nlgauge.core.options import OptionSet, option
 from nlgauge.errors import NlgaugeError, RecipeError

@@ -30,7 +30,7 @@ from nlgauge.core.signature import (
     plain_key,
 )
 from nlgauge.encoders.base import signed_precision
-from nlgauge.errors import DigestError, ModelNotFoundError, SignatureError, did_you_mean
+from nlgauge.errors import DigestError, SignatureError, did_you_mean
 from nlgauge.io.packages import install_command
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
@@ -120,10 +120,7 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def _path(args: argparse.Namespace) -> int:
-    try:
-        print(resolve(args.model, download=False).path)
-    except ModelNotFoundError as error:  # other commands have flags for a folder
-        raise ModelNotFoundError(str(error).partition(", or give ")[0]) from error
+    print(resolve(args.model, download=False).path)
     return 0
 
 

@@ -149,7 +149,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def _answer_error(request: Request, error: Any) -> Response:
     """An error as problem details."""
     if isinstance(error, NlgaugeError):
-        error = library_problem(error)
+        error = library_problem(error, _request_fields(request))
     elif isinstance(error, RequestValidationError):
         error = validation_problem(error.errors(), _request_fields(request))
     elif isinstance(error, HTTPException):
@@ -161,7 +161,7 @@ async def _answer_error(request: Request, error: Any) -> Response:
 
 
 def _request_fields(request: Request) -> list[str]:
-    """Names of the fields of the operation in the path, for suggestions."""
+    """Names of the fields of the operation in the path, for messages."""
     operation = operations().get(request.scope["path"].rpartition("/")[2])
     return [] if operation is None else list(request_model(operation).model_fields)
 

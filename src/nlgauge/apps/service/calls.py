@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from nlgauge._version import __version__
 from nlgauge.apps.service.policy import Policy
 from nlgauge.apps.service.settings import Settings
+from nlgauge.apps.wording import in_fields
 from nlgauge.core.corpus import Corpus, make_corpus
 from nlgauge.core.kinds import Choice, Flag, Float, Int, Kind, Many
 from nlgauge.core.metric import Metric, needs_no_reference
@@ -421,7 +422,8 @@ def answer(request: OperationRequest, result: Any, form: str, messages: Sequence
     else:
         record = result.to_dict(**{name: getattr(request, name) for name in request.parts})
         shown = record if form == "json" else {"alignment": alignment_record(record)}
-        text = _compact_json({"nlgauge": __version__, **shown, "warnings": list(messages)})
+        shown_warnings = [in_fields(message, type(request).model_fields) for message in messages]
+        text = _compact_json({"nlgauge": __version__, **shown, "warnings": shown_warnings})
     return text.encode("utf-8", "backslashreplace")  # UTF-8 has no half surrogates: they become JSON escapes
 
 

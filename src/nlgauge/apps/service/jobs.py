@@ -397,7 +397,7 @@ class JobRunner:
         except _StoppedError as stopped:
             state = stopped.state
         except NlgaugeError as error:
-            problem = library_problem(error)
+            problem = library_problem(error, request_model(operations()[job.kind]).model_fields)
         except ProblemError as error:
             problem = error
         except Exception:

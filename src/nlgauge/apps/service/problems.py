@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
 
+from nlgauge.apps.wording import in_fields
 from nlgauge.core.registry import METRICS
 from nlgauge.errors import (
     InputError,
@@ -87,8 +87,8 @@ def problem_response(problem: ProblemError, headers: Mapping[str, str] | None = 
     return Response(content, problem.status, more, MEDIA_TYPE)
 
 
-def library_problem(error: NlgaugeError) -> ProblemError:
-    """An error of the library with its message and class, which clients raise again."""
+def library_problem(error: NlgaugeError, fields: Iterable[str] = ()) -> ProblemError:
+    """An error of the library with its message and class, which clients raise again; `fields` are of the request."""
     kinds = (
         (RecipeError, 422, "recipe"),
         (InputError, 422, "input"),
@@ -97,19 +97,7 @@ def library_problem(error: NlgaugeError) -> ProblemError:
         (ModelError, 503, "model"),
     )
     status, kind = next(((status, kind) for cls, status, kind in kinds if isinstance(error, cls)), (422, "refused"))
-    return ProblemError(status, in_fields(str(error)), kind=kind, error=type(error).__name__)
-
-
-def in_fields(message: str) -> str:
-    """Replace Python keywords in a message of the library by fields of a request.
-
-    >>> in_fields("add references (refs=) or sources (sources=)")
-    "add references ('refs') or sources ('sources')"
-    >>> in_fields("remove the segment, or score it 0 (empty='zero')")
-    'remove the segment, or score it 0 ("empty": "zero")'
-    """
-    message = re.sub(r"\b(empty|long)='(\w+)'", r'"\1": "\2"', message)
-    return re.sub(r"\b(refs|sources|hyps|systems)=(?=[\s;,.)]|$)", r"'\1'", message)
+    return ProblemError(status, in_fields(str(error), fields), kind=kind, error=type(error).__name__)
 
 
 def path_detail(status: int, detail: str, *, method: str, path: str, allowed: str) -> str:

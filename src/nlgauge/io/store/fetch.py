@@ -142,7 +142,7 @@ def fetch_card(card: ModelCard, *, progress: bool = False, pulling: bool = False
             f"Update nlgauge, or give a folder that you trust (--model PATH). Attempts:{listing}"
         )
         raise DigestError(msg) from wrong
-    fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
+    fix = pull_advice(card.name, pulling=pulling) + ("" if pulling else f", or give {card.folder_hint}")
     if os.strerror(errno.ENOSPC) in listing:
         fix = f"Make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another folder"
     msg = f"could not download model {card.name!r}. {fix}. Attempts:{listing}"

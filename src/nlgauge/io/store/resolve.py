@@ -177,12 +177,13 @@ def resolve(
     if _is_path(model):
         return _local(model)
     why_not = ", and NLGAUGE_OFFLINE forbids downloads" if is_offline() else None if download else ""
+    needed = download and not pulling  # otherwise another model or folder does not help
     card = find_card(model)
     if card is not None:
-        return _known(card, why_not=why_not, progress=progress, pulling=pulling)
+        return _known(card, why_not=why_not, progress=progress, pulling=pulling, needed=needed)
     if Path(model).is_dir():
         return _local(model)
-    return _from_hub(model, why_not=why_not, progress=progress, pulling=pulling)
+    return _from_hub(model, why_not=why_not, progress=progress, pulling=pulling, needed=needed)
 
 
 def check_length(model: str) -> None:
@@ -197,11 +198,11 @@ def _is_path(model: str) -> bool:
     return model in {".", ".."} or model.startswith(starts) or Path(model).is_absolute()
 
 
-def _known(card: ModelCard, *, why_not: str | None, progress: bool, pulling: bool) -> ModelFiles:
+def _known(card: ModelCard, *, why_not: str | None, progress: bool, pulling: bool, needed: bool) -> ModelFiles:
     folder = fetch_card(card, progress=progress, pulling=pulling) if why_not is None else cached_card(card)
     if folder is None:
         raise_if_extra_missing(card)
-        fix = f"{pull_advice(card.name, pulling=pulling)}, or give {card.folder_hint}"
+        fix = pull_advice(card.name, pulling=pulling) + (f", or give {card.folder_hint}" if needed else "")
         msg = f"model {card.name!r} is not on this machine{why_not}. {fix}"
         raise ModelNotFoundError(msg)
     return ModelFiles(name=card.name, path=folder, card=card)
@@ -220,13 +221,14 @@ def _local(model: str) -> ModelFiles:
     return ModelFiles(name=folder.name, path=folder)
 
 
-def _from_hub(model: str, *, why_not: str | None, progress: bool, pulling: bool) -> ModelFiles:
+def _from_hub(model: str, *, why_not: str | None, progress: bool, pulling: bool, needed: bool) -> ModelFiles:
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model, flags=re.ASCII):
         hint = did_you_mean(model, CARDS, see="nlgauge models list")
         msg = f"unknown model {model!r}, not a name, a folder or a hub id such as 'owner/name'{hint}"
         raise ModelNotFoundError(msg)
-    others = ", ".join(encoder_names())
-    fix = f"{pull_advice(model, pulling=pulling)}, or use one of the offline models: {others}"
+    fix = pull_advice(model, pulling=pulling)
+    if needed:
+        fix += f", or use one of the offline models: {', '.join(encoder_names())}"
     if "/" not in model and closest_name(model, CARDS) and cached_snapshot(model) is None:
         # Almost all ids of the hub have an owner, so a name close to a known one is misspelt.
         msg = f"unknown model {model!r}{did_you_mean(model, CARDS, see='nlgauge models list')}"

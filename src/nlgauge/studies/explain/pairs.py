@@ -184,7 +184,7 @@ def _explain(
         msg = f"a member of {metric.name} does not compare with references; explain its members separately: {names}"
         raise RecipeError(msg)
     if getattr(metric, "against", "refs") == "nothing" and not all(corpus.references):
-        msg = f"{metric.name} does not use sources; give references (refs=, --refs) instead"
+        msg = f"{metric.name} does not use sources; give references (refs=) instead"
         raise RecipeError(msg)
     seen = _compared_corpus(metric, corpus, system)
     indices: Sequence[int] = range(len(seen)) if segments is None else segments
