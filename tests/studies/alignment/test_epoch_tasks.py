@@ -121,6 +121,7 @@ def test_figure_has_curves_and_correlations() -> None:
     rows = tuple(EpochRow(n, {"semantic": n / 10}, {"a": n / 5, "b": -n / 5}) for n in range(5))
     curves, bars = EpochTasks("flow", rows).figure().axes
     assert len(curves.lines) == 3
+    assert all(tick == int(tick) for tick in curves.get_xticks())
     labels = [text.get_text() for text in bars.get_yticklabels()]
     assert labels == ["a with b", "semantic with a", "semantic with b"]
     assert [round(bar.get_width(), 6) for bar in bars.patches] == [-1, 1, -1]

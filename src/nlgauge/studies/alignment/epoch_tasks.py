@@ -167,6 +167,7 @@ class EpochTasks(Result):
             scaled = [(value - low) / (high - low) if high > low else 0.5 for value in values]
             dashes = "--" if name in first.criteria else "-"
             curves.plot(epochs, scaled, dashes, marker=style.mark, markersize=3, linewidth=1, color=style.colour)
+        curves.xaxis.get_major_locator().set_params(integer=True)
         pairs = (*self.task_pairs, *self.criteria_with_tasks)
         places = range(len(pairs))
         colours = [styles[pair.left].colour for pair in pairs]
