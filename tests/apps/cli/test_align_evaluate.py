@@ -9,6 +9,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 
 import nlgauge
+from nlgauge.errors import RecipeError
 from nlgauge.text.typology import Typology
 
 WORDS, WIDTH, LENGTH = 240, 10, 8
@@ -148,6 +149,18 @@ def test_a_sweep_over_layers_with_normalisations(run: Run, refused: Refusal, fol
     assert "unknown normalisation 'batch-norm'" in refused(2, *texts, "--norms", "batch-norm")
     assert "provide parallel texts to fit on" in refused(2, *texts, "--norms", "centre")
     assert "--layer" in refused(2, *texts, "--layers", "2", "--layer", "2")
+
+
+def test_layers_of_a_model_without_a_default_layer(
+    run: Run, two_languages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(encoder: object) -> int:
+        raise RecipeError(str(encoder))
+
+    monkeypatch.setattr("nlgauge.apps.cli.align_fit.default_layer", unknown)
+    assert run(*HELD_OUT, "--norms", "layer-norm").status == 2
+    assert run(*HELD_OUT, "--layers", "0").status == 0
+    del two_languages
 
 
 def test_normalisation_removes_a_planted_difference_of_means(run: Run, folder: Path) -> None:

@@ -292,6 +292,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         refuse_flags(args, others, "is not used with --epoch-maps; evaluate it in another run")
     if args.layers:
         refuse_flags(args, ["layer"], "is not used with --layers; leave it out")
+        args.layer = args.layers[0]  # the default is unknown for trained models
     source, target = parallel_texts(args.parallel)
     rated = _read_rated(args.rated) if args.rated else None
     fitting = _read_fit_on(args, (source, target)) if args.fit_on else None
