@@ -165,9 +165,9 @@ def replace_block(text: str, block: str) -> str:
     'a\\n<!-- reproduced -->\\nnew\\n<!-- end of reproduced -->\\nb'
     """
     start, end = "<!-- reproduced -->\n", "\n<!-- end of reproduced -->"
-    head, found, rest = text.partition(start)
+    head, result, rest = text.partition(start)
     _, closed, tail = rest.partition(end)
-    if not found or not closed:
+    if not result or not closed:
         msg = f"the page needs the lines {start.strip()} and {end.strip()}"
         raise ValueError(msg)
     return f"{head}{start}{block}{end}{tail}"

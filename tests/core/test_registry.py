@@ -143,8 +143,8 @@ def test_part_of_a_signature_is_read_with_a_warning_about_missing_fields() -> No
     assert (recipe.lowercase, recipe.max_tokens) == ("yes", 9)
     with pytest.warns(NlgaugeWarning) as seen:
         nlgauge.score(["A cat sat."], ["The cat sat."], metric=part)
-    said = [str(warning.message) for warning in seen]
-    assert any("the signature does not specify weights (here 53aa51172d14), tokenizer" in text for text in said)
+    messages = [str(warning.message) for warning in seen]
+    assert any("the signature does not specify weights (here 53aa51172d14), tokenizer" in text for text in messages)
 
 
 def test_a_signature_of_a_later_grammar_is_refused() -> None:

@@ -26,16 +26,16 @@ def test_entries_are_those_of_the_metrics() -> None:
 
 
 def test_the_library_is_cited_as_its_citation_file_says() -> None:
-    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    messages = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     fields = dict(re.findall(r"^  (\w+) += \{+(.*?)\}+,?$", ENTRIES[0], re.M))
     assert fields == {
-        "title": said["title"],
-        "author": said["authors"][0]["name"],
-        "version": said["version"],
-        "license": said["license"],
-        "url": said["repository-code"],
+        "title": messages["title"],
+        "author": messages["authors"][0]["name"],
+        "version": messages["version"],
+        "license": messages["license"],
+        "url": messages["repository-code"],
     }
-    assert said["version"] == nlgauge.__version__
+    assert messages["version"] == nlgauge.__version__
 
 
 def test_the_sentence_for_a_paper_has_the_numbers_of_the_example() -> None:

@@ -37,9 +37,9 @@ def test_commands_are_understood(command: str) -> None:
 def test_the_sentence_on_several_references_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     (command,) = (item for item in COMMANDS if '"A dog ran."' in item)
     assert main(shlex.split(command)[1:]) == 0
-    said = capsys.readouterr().out.splitlines()[0]
+    message = capsys.readouterr().out.splitlines()[0]
     indented = re.findall(r"^    ([^\n]*)$", PAGE, re.M)
-    assert any(not difference(line, said) for line in indented), said
+    assert any(not difference(line, message) for line in indented), message
 
 
 def test_scores_of_a_file_are_evaluated_as_typed(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,9 +112,9 @@ def test_the_port_that_is_taken_is_named_with_a_way_on() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             assert main(["serve", "--port", str(port)]) == 1
-    assert said.getvalue().removeprefix("nlgauge: error: ").strip().replace(str(port), "8765") in QUOTED
+    assert output.getvalue().removeprefix("nlgauge: error: ").strip().replace(str(port), "8765") in QUOTED
 
 
 def test_a_message_that_does_not_exist_is_noticed() -> None:

@@ -81,11 +81,11 @@ def test_encoded_texts_come_in_the_order_of_the_input(lengths: list[int], budget
 
 def test_a_text_without_a_token_costs_nothing() -> None:
     engine = IdsAsVectors()
-    told: list[int] = []
+    messages: list[int] = []
     texts = [tokens_of(0, 0), tokens_of(3, 0), tokens_of(3, 9)]
-    encode_texts(engine, texts, (1,), batch_tokens=100, advance=told.append)  # type: ignore[arg-type]
+    encode_texts(engine, texts, (1,), batch_tokens=100, advance=messages.append)  # type: ignore[arg-type]
     assert engine.shapes == [(2, 5)]
-    assert told == [10]
+    assert messages == [10]
 
 
 @pytest.mark.parametrize("texts", [[], [tokens_of(0, 0)]])

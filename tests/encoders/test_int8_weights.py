@@ -37,8 +37,8 @@ def test_they_are_made_once_and_not_silently(
         return OnnxEncoder(files, threads=1, plan=plan).encode(ids, (2,))[0]
 
     first = encode()
-    said = capsys.readouterr().err
-    assert "computing the int8 weights of model 'tiny' once" in said
+    message = capsys.readouterr().err
+    assert "computing the int8 weights of model 'tiny' once" in message
     assert np.array_equal(encode(), first)
     assert capsys.readouterr().err == ""
     stored = own_cache / "int8" / f"{plan.digest}.safetensors"

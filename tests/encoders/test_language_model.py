@@ -215,7 +215,7 @@ def test_the_embedded_language_model_needs_its_extra(monkeypatch: pytest.MonkeyP
 
 def test_a_language_model_is_no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    said = r"'smollm2' is a language model.* such as minilm, mpnet, muse"
+    message = r"'smollm2' is a language model.* such as minilm, mpnet, muse"
     for load in (load_encoder, load_sentence_encoder):
-        with pytest.raises(UnsupportedModelError, match=said):
+        with pytest.raises(UnsupportedModelError, match=message):
             load("smollm2")

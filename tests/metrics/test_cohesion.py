@@ -94,14 +94,14 @@ def test_a_document_that_the_file_does_not_have_is_named(recipe: str) -> None:
     texts = [text(HYPOTHESIS), "Nobody parsed this."]
     refs = [[text(REFERENCE), text(OTHER)], [text(REFERENCE), texts[1]]]
     systems = {"a": [text(HYPOTHESIS)] * 2, "b": texts}
-    said = "parses.conllu does not contain the document 'Nobody parsed this.'"
-    with pytest.raises(InputError, match=rf"^segment 1: {said}"):
+    message = "parses.conllu does not contain the document 'Nobody parsed this.'"
+    with pytest.raises(InputError, match=rf"^segment 1: {message}"):
         nlgauge.score(texts, metric=f"lc:{recipe}")
-    with pytest.raises(InputError, match=rf"^segment 1, reference 1: {said}"):
+    with pytest.raises(InputError, match=rf"^segment 1, reference 1: {message}"):
         nlgauge.score([text(HYPOTHESIS)] * 2, refs, metric=f"lexical-chain:{recipe}")
-    with pytest.raises(InputError, match=rf"^system 'b', segment 1, hypothesis: {said}"):
+    with pytest.raises(InputError, match=rf"^system 'b', segment 1, hypothesis: {message}"):
         nlgauge.score_systems(systems, [text(REFERENCE)] * 2, metric=[f"ds-sent:{recipe}"])
-    with pytest.raises(InputError, match=rf"^a\[1\]: {said}"):
+    with pytest.raises(InputError, match=rf"^a\[1\]: {message}"):
         nlgauge.matrix(texts, [text(REFERENCE)], metric=f"entity-graph:{recipe}")
 
 

@@ -202,14 +202,14 @@ def test_odd_batches() -> None:
     metric.update((text for text in CANDS[:2]), iter(GROUPS[:2]))
     expected = nlgauge.score(["A cat sat.", *CANDS[:2]], ["The cat sat.", *GROUPS[:2]], metric="chrf")
     np.testing.assert_allclose(metric.compute()["chrf"], expected.segments["chrf"], rtol=1e-6)
-    for preds, target, said in (
+    for preds, target, message in (
         (["a"], ["a", "b"], "preds and target must have the same length, got 1 and 2"),
         (["a", "b"], "ab", "preds and target must have the same length, got 2 and 1"),
         ([None], ["a"], r"preds\[0\]: expected a string, got None"),
         (["a"], [None], r"target\[0\]: expected a text"),
         (["a"], None, "nothing to compare with"),
     ):
-        with pytest.raises(nlgauge.errors.InputError, match=said):
+        with pytest.raises(nlgauge.errors.InputError, match=message):
             metric.update(preds, target)
     with (
         pytest.warns(UserWarning, match="before"),

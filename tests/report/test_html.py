@@ -56,8 +56,8 @@ class Parsed(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.texts))
 
 
-def page_of(found: Sample, **more: Any) -> str:
-    return html_report(found.comparison, scores=found.scores, texts=found.texts, **more)
+def page_of(matches: Sample, **more: Any) -> str:
+    return html_report(matches.comparison, scores=matches.scores, texts=matches.texts, **more)
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +137,9 @@ def test_the_data_holds_all_scores_and_texts(many: Sample) -> None:
 def test_documents_are_named(two: Sample) -> None:
     documents = tuple(f"document {index // 5}" for index in range(40))
     result = made([replace(score, documents=documents) for score in two.scores], two.texts)
-    said = Parsed(page_of(result)).text
-    assert "40 segments · 8 documents" in said
-    assert "a bootstrap of 8 documents would be too narrow" in said
+    messages = Parsed(page_of(result)).text
+    assert "40 segments · 8 documents" in messages
+    assert "a bootstrap of 8 documents would be too narrow" in messages
     assert "bootstrap of segments, 200 resamples" in Parsed(page_of(two)).text
     assert unpacked(page_of(result))["documents"] == list(documents)
     assert unpacked(page_of(two))["documents"] is None
@@ -158,28 +158,28 @@ def test_verdict_of_two_systems() -> None:
     values = base + np.array([[0.05, 0.0]]) + rng.normal(0, 0.01, (200, 2))
     result = made([scores_of("m", ("a", "b"), values)], ReportTexts({}))
     pair = result.comparison.metrics[0].pairs[0]
-    said = Parsed(page_of(result)).text
+    messages = Parsed(page_of(result)).text
     assert (
         f"a is significantly better than b (m): difference {pair.difference:.4f}, 95 % interval {pair.low:.4f} to "
-        f"{pair.high:.4f}, p = {pair.p_adjusted:.3f}." in said
+        f"{pair.high:.4f}, p = {pair.p_adjusted:.3f}." in messages
     )
     distance = made([scores_of("m", ("a", "b"), values, higher_is_better=False)], ReportTexts({}))
     verdict = f"b is significantly better than a (m): difference {pair.difference:.4f}, 95 % "
     assert verdict in Parsed(page_of(distance)).text
     even = made([scores_of("m", ("a", "b"), rng.normal(0.5, 0.1, (200, 2)))], ReportTexts({}))
-    said = Parsed(page_of(even)).text
+    messages = Parsed(page_of(even)).text
     assert re.search(
         r"No significant difference between . and . \(m\): difference 0\.\d+, 95 % interval −?0\.\d+ to 0\.\d+, p",
-        said,
+        messages,
     )
-    assert "This test set can detect a difference of 0." in said
+    assert "This test set can detect a difference of 0." in messages
 
 
 def test_verdict_of_many_systems(many: Sample) -> None:
-    said = Parsed(page_of(many)).text
-    assert "system-a has the best BERTScore of 6 systems (0." in said
-    assert "(p < 0.05, Holm-corrected for 15 pairs)" in said
-    assert "All 3 metrics rank system-a first." in said
+    messages = Parsed(page_of(many)).text
+    assert "system-a has the best BERTScore of 6 systems (0." in messages
+    assert "(p < 0.05, Holm-corrected for 15 pairs)" in messages
+    assert "All 3 metrics rank system-a first." in messages
     turned = scores_of("turned", many.scores[0].systems, -many.scores[0].values)
     result = made([many.scores[0], turned], many.texts)
     assert (
@@ -193,17 +193,17 @@ def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
     values = np.random.default_rng(0).normal(0.5, 0.1, shape)
     names = tuple("abc"[: shape[1]])
     result = made([scores_of("m", names, values)], ReportTexts({name: ["x"] * shape[0] for name in names}))
-    said = Parsed(page_of(result)).text
-    assert f"{shape[0]} segment" in said
-    assert "nan" not in said.lower().replace("pennant", "")
-    assert ("there is no other system to compare it with" in said) == (shape[1] == 1)
+    messages = Parsed(page_of(result)).text
+    assert f"{shape[0]} segment" in messages
+    assert "nan" not in messages.lower().replace("pennant", "")
+    assert ("there is no other system to compare it with" in messages) == (shape[1] == 1)
 
 
 def test_all_ties_and_constant_scores() -> None:
     result = made([scores_of("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
-    said = Parsed(page_of(result)).text
-    assert "a, b and c share the best m of 3 systems (0.5000)." in said
-    assert "all systems tie on every instance" in said
+    messages = Parsed(page_of(result)).text
+    assert "a, b and c share the best m of 3 systems (0.5000)." in messages
+    assert "all systems tie on every instance" in messages
     assert unpacked(page_of(result))["metrics"][0]["values"] == [[5000] * 20] * 3
 
 
@@ -261,11 +261,11 @@ def test_ids_are_unique_and_labels_lead_somewhere(many: Sample) -> None:
 
 
 def test_signatures_and_settings_are_there(many: Sample) -> None:
-    said = Parsed(page_of(many)).text
+    messages = Parsed(page_of(many)).text
     for metric in many.comparison.metrics:
-        assert metric.signature in said
-    assert many.comparison.signature in said
-    assert "paired bootstrap" in said
+        assert metric.signature in messages
+    assert many.comparison.signature in messages
+    assert "paired bootstrap" in messages
 
 
 def test_the_date_stands_there_only_when_asked_for(two: Sample) -> None:

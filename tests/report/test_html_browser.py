@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def written(found: Sample, path: Path, **more: Any) -> Path:
-    write_report(path, found.comparison, scores=found.scores, texts=found.texts, **more)
+def written(matches: Sample, path: Path, **more: Any) -> Path:
+    write_report(path, matches.comparison, scores=matches.scores, texts=matches.texts, **more)
     return path
 
 

@@ -15,14 +15,14 @@ from nlgauge.stats.correlation import bootstrap_correlations, correlate
 def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypatch: pytest.MonkeyPatch) -> None:
     scores, human = made_scores(rows=40)
     scores, human = np.round(scores / step) * step, np.round(human / step * 4) * step  # many ties with the wide step
-    told: list[int] = []
-    result = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5, advance=told.append)
+    messages: list[int] = []
+    result = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5, advance=messages.append)
     rows = np.random.default_rng(5).integers(0, 40, size=(50, 40))
     expected = [
         [correlate(metric[row], human[row], kind=kind, undefined="nan").value for metric in scores] for row in rows
     ]
     assert result.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
-    assert sum(told) == 50
+    assert sum(messages) == 50
     monkeypatch.setattr("nlgauge.stats.correlation.BLOCK_CELLS", 130)
     monkeypatch.setattr("nlgauge.stats.numeric.BLOCK_CELLS", 130)
     again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws

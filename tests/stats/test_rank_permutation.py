@@ -94,21 +94,21 @@ def test_systems_are_those_of_the_definition(kind: str, join: Callable[..., Arra
     quality = np.round(rng.normal(size=6), 1)
     cube = quality[:, None] + rng.normal(size=(3, 6, 9)) * np.array([1.0, 3.0, 6.0])[:, None, None]
     aggregate = partial(join, axis=-1)
-    told: list[int] = []
+    messages: list[int] = []
     result = permutation_both_of_systems(
-        cube, quality, kind=kind, aggregate=aggregate, resamples=60, seed=11, advance=told.append
+        cube, quality, kind=kind, aggregate=aggregate, resamples=60, seed=11, advance=messages.append
     )
     statistic = coefficient(kind, quality)
     expected = slow(cube, lambda values: statistic(aggregate(values)), resamples=60, seed=11)
     assert np.array_equal(result.p_values, expected, equal_nan=True)
-    assert sum(told) == 3
+    assert sum(messages) == 3
 
 
 def test_every_pair_of_metrics_is_reported() -> None:
     scores, human = made_scores(metrics=4, rows=20)
-    told: list[int] = []
-    permutation_both_ranks(scores, human, kind="kendall", resamples=20, advance=told.append)
-    assert told == [1] * 6
+    messages: list[int] = []
+    permutation_both_ranks(scores, human, kind="kendall", resamples=20, advance=messages.append)
+    assert messages == [1] * 6
 
 
 def test_add_one_avoids_zero() -> None:

@@ -89,8 +89,8 @@ def test_overlap_of_held_out_and_fitting_texts_is_warned_of(run: Run, two_langua
         write_lines(two_languages / f"{name[0]}1.txt", side[:10])
     held = ("align", "evaluate", "--parallel", "l1.txt", "r1.txt", "--model", "both.vec", "--methods", "umd")
     assert "warning" not in run(*held, "--fit-on", "l2.txt", "r2.txt").err
-    said = run(*held, "--fit-on", "left.txt", "right.txt").err
-    assert "10 pairs of the held-out texts are also in --fit-on" in said
+    message = run(*held, "--fit-on", "left.txt", "right.txt").err
+    assert "10 pairs of the held-out texts are also in --fit-on" in message
 
 
 def test_maps_of_one_file_name_and_another_layer(run: Run, folder: Path) -> None:

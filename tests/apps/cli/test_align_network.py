@@ -161,8 +161,8 @@ def test_without_torch_the_extra_is_named(
     refused: Refusal, two_languages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    said = refused(1, *PARALLEL, "--method", "flow", *SMALL, "-o", "m.npz", "--quiet")
-    assert "pip install 'nlgauge[torch]'" in said
+    message = refused(1, *PARALLEL, "--method", "flow", *SMALL, "-o", "m.npz", "--quiet")
+    assert "pip install 'nlgauge[torch]'" in message
     assert not (two_languages / "m.npz").exists()
 
 

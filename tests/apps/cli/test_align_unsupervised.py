@@ -58,8 +58,8 @@ def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, 
 
 def test_fit_below_the_criterion_writes_no_file(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
     del two_languages
-    said = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1", "--quiet")
-    assert "no alignment found" in said
+    message = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1", "--quiet")
+    assert "no alignment found" in message
     assert not (folder / "map.npz").exists()
 
 

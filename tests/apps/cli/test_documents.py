@@ -77,10 +77,10 @@ def test_invalid_documents_are_refused(refused: Refusal, files: Path) -> None:
         1, *score, "--unit", "document", "--document-ids", "pieces.txt"
     )
     for more in (("--unit", "document"), ("--confidence",)):
-        said = refused(1, *score, *more, "--document-ids", "few.txt")
+        message = refused(1, *score, *more, "--document-ids", "few.txt")
         assert (
             "'few.txt' has 4 lines, but needs a document id for each of 6 segments; the file ends with document 'b'"
-            in said
+            in message
         )
     assert "works only with --confidence or --unit document" in refused(2, *score, "--document-ids", "docs.txt")
     assert "--unit must be segment or document, got 'sentence'" in refused(2, *score, "--unit", "sentence")
@@ -138,5 +138,5 @@ def test_agreement_at_the_level_of_documents(tmp_path: Path, capsys: pytest.Capt
 
 def test_unit_document_needs_document_ids(tmp_path: Path, refused: Refusal) -> None:
     write_lines(tmp_path / "sts_en.tsv", ["5\tA plane.\tAn air plane.", "1\tx\ty"])
-    said = refused(1, "study", "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
-    assert "sts has no document ids; give one per row with --document-ids FILE" in said
+    message = refused(1, "study", "meta", "--data", "sts", "--at", str(tmp_path), "--level", "document", "-m", "chrf")
+    assert "sts has no document ids; give one per row with --document-ids FILE" in message

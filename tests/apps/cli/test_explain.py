@@ -87,8 +87,8 @@ def test_unused_flag_is_refused(refused: Refusal, flags: tuple[str, ...], messag
 
 
 def test_unused_source_text_names_the_metric_option(refused: Refusal) -> None:
-    said = refused(2, *PAIR[:4], "--source-text", "Eine Katze.")
-    assert "give --ref-text TEXT instead, or use -m bertscore:against=source" in said
+    output = refused(2, *PAIR[:4], "--source-text", "Eine Katze.")
+    assert "give --ref-text TEXT instead, or use -m bertscore:against=source" in output
     source = ("--source-text", "Katze", "-m", "bertscore:against=source", "--side", "reference", "--shapley")
     assert "bertscore compares with the source; use --side source" in refused(2, *PAIR[:4], *source)
 

@@ -172,9 +172,9 @@ def test_report_with_the_suffix_of_another_format_is_refused(refused: Refusal, f
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out.PDF", "fig.png", "table.docx", "scores.parquet"])
 def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, folder: Path, name: str) -> None:
-    said = refused(2, *SCORE, "-o", name)
-    assert f"cannot write {name!r}: results are text, not {Path(name).suffix.lower()}; use a name such as" in said
-    assert "--format" in said
+    message = refused(2, *SCORE, "-o", name)
+    assert f"cannot write {name!r}: results are text, not {Path(name).suffix.lower()}; use a name such as" in message
+    assert "--format" in message
     assert not (folder / name).exists()
 
 
@@ -182,5 +182,5 @@ def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, 
 def test_a_saved_run_is_not_read_as_texts(run: Run, refused: Refusal, place: str) -> None:
     assert run(*SCORE, "-o", "run.json").status == 0
     names = ("run.json", "ref.txt") if place == "hyps" else ("a.txt", "run.json")
-    said = refused(1, "score", names[0], "--refs", names[1], "-m", "chrf")
-    assert "'run.json' is a saved run, not texts; to compare saved runs, use: nlgauge compare run.json" in said
+    message = refused(1, "score", names[0], "--refs", names[1], "-m", "chrf")
+    assert "'run.json' is a saved run, not texts; to compare saved runs, use: nlgauge compare run.json" in message

@@ -54,8 +54,8 @@ def test_list_shows_which_data_is_available(run: Run, folder: Path) -> None:
     assert list(described) == list(PAPER_TABLES)
     # What has no entry is in both lists, with its reason.
     assert {element["reason"] for element in described.values()} == {None}
-    told = {element["printed"][0]: element["reason"] for element in listed if element["id"] is None}
-    assert told == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
+    reasons = {element["printed"][0]: element["reason"] for element in listed if element["id"] is None}
+    assert reasons == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
     assert {tuple(element) for element in listed} == {
         ("id", "title", "source", "printed", "data", "models", "reason")
     }

@@ -142,8 +142,8 @@ def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
     assert f"flips are tested by permuting whole documents, not segments: {-(-lines // 2)} (en)" in record["notes"]
     assert json.loads(run(*command, "-f", "json").out)["options"]["documents"] is False
     write_lines(folder / "short.txt", ["d1"])
-    said = refused(1, *command, "--document-ids", "short.txt")
-    assert f"'short.txt' has 1 line, but needs a document id for each of {lines} segments" in said
+    message = refused(1, *command, "--document-ids", "short.txt")
+    assert f"'short.txt' has 1 line, but needs a document id for each of {lines} segments" in message
     assert "--documents works only with --data NAME" in refused(2, *command, "--documents")
 
 

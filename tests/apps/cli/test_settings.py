@@ -221,9 +221,9 @@ def test_settings_that_others_may_write_are_ignored_with_a_warning(
     assert find_settings(below) == Settings(name=name, threads=3)
     (shared if unsafe == "folder" else shared / name).chmod(0o777)
     assert find_settings(below) is None
-    told = capsys.readouterr().err
-    assert f"{str(shared / name)!r} was not read, because other users may write" in told
-    assert "set NLGAUGE_CONFIG to its path" in told
+    message = capsys.readouterr().err
+    assert f"{str(shared / name)!r} was not read, because other users may write" in message
+    assert "set NLGAUGE_CONFIG to its path" in message
     monkeypatch.setenv("NLGAUGE_CONFIG", str(shared / name))
     assert find_settings(below) == Settings(name=name, threads=3)
 

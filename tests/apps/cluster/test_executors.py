@@ -320,9 +320,9 @@ def test_an_actor_that_has_not_started_gets_no_shard() -> None:
 
 
 def test_a_full_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(pool_module, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(Tasks, "show_message", lambda _, text: told.append(text))
+    monkeypatch.setattr(Tasks, "show_message", lambda _, text: messages.append(text))
     ray, looks = FakeRay(), [1, 2, 3]
 
     def wait(references: list[int], **_: Any) -> tuple[list[int], list[int]]:
@@ -335,7 +335,7 @@ def test_a_full_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray, "wait", wait)
     tasks = Tasks([RowShard(0, 0, 1, 0, (0,), 1)])
     run_on_actors(ray, [FakeActor(ray, {})], Pass("score"), tasks)
-    assert told == ["no free room on the cluster for 0 s; still waiting"]
+    assert messages == ["no free room on the cluster for 0 s; still waiting"]
     assert len(tasks.reports) == 1
 
 

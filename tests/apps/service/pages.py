@@ -36,8 +36,8 @@ def page_of(browser: Browser, url: str, *, refusals: bool = False, **options: An
     # A file that is saved from the page has an address of the page's own making.
     asked = {re.sub(r"^blob:", "", item) for item in opened.asked}
     assert [item for item in asked if not item.startswith(f"{own[0]}/")] == []
-    said = [line for line in opened.said if not (refusals and REFUSED.search(line))]
-    assert said == []
+    messages = [line for line in opened.said if not (refusals and REFUSED.search(line))]
+    assert messages == []
 
 
 def fill(page: Page, systems: Mapping[str, Sequence[str]], *references: Sequence[str]) -> None:

@@ -104,9 +104,9 @@ def test_too_many_systems_are_refused(made: Callable[..., TestClient]) -> None:
 
 def test_verdicts_equal_those_of_the_report(service: TestClient) -> None:
     comparison, _ = expected()
-    said = plain_verdicts(comparison)
-    assert service.post("/v1/compare", json=BODY).json()["verdicts"] == said
-    assert len(said) == 3, "a sentence for each metric, and one on who comes first"
+    verdicts = plain_verdicts(comparison)
+    assert service.post("/v1/compare", json=BODY).json()["verdicts"] == verdicts
+    assert len(verdicts) == 3, "a sentence for each metric, and one on who comes first"
 
 
 def test_an_alignment_for_a_page(service: TestClient) -> None:

@@ -102,26 +102,26 @@ def test_warnings_are_collected_per_thread() -> None:
 
 
 def test_other_warnings_reach_the_previous_receiver() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with capture_warnings(said):
+        with capture_warnings(messages):
             warnings.warn("mine", NlgaugeWarning, stacklevel=1)
             warnings.warn("elsewhere", UserWarning, stacklevel=1)
         warnings.warn("after", NlgaugeWarning, stacklevel=1)
-    assert said == ["mine"]
+    assert messages == ["mine"]
     assert [str(item.message) for item in seen] == ["elsewhere", "after"]
 
 
 def test_left_over_warning_filters_do_not_matter() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings():
-        with capture_warnings(said):
+        with capture_warnings(messages):
             pass
         warnings.simplefilter("ignore", NlgaugeWarning)
-        with capture_warnings(said):
+        with capture_warnings(messages):
             warnings.warn("heard", NlgaugeWarning, stacklevel=1)
-    assert said == ["heard"]
+    assert messages == ["heard"]
 
 
 @pytest.mark.parametrize("number", [math.inf, math.nan])

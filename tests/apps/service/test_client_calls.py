@@ -58,11 +58,11 @@ CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
-def plain(found: Any) -> Any:
+def plain(result: Any) -> Any:
     """A result as plain values, and its type."""
-    if isinstance(found, list):
-        return [plain(item) for item in found]
-    return type(found).__name__, json.loads(json.dumps(found.to_dict()))
+    if isinstance(result, list):
+        return [plain(item) for item in result]
+    return type(result).__name__, json.loads(json.dumps(result.to_dict()))
 
 
 def asked(address: str, name: str, *args: Any, **options: Any) -> list[Any]:
@@ -200,5 +200,5 @@ def test_jobs_above_a_limit_are_refused(tmp_path: Any) -> None:
         listening(Settings(folder=tmp_path, preload=(), limits=limits)) as address,
         Client(address) as client,
     ):
-        said = refused(lambda: client.matrix(HYPS, REFS, **HASH), ServiceError)
-    assert "too many pairs of texts (9; limit 8)" in said
+        message = refused(lambda: client.matrix(HYPS, REFS, **HASH), ServiceError)
+    assert "too many pairs of texts (9; limit 8)" in message

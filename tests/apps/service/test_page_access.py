@@ -150,8 +150,8 @@ def test_colours_are_chosen_and_kept(browser: Browser, serving: Running) -> None
 
 def test_page_runs_only_its_own_script(browser: Browser, serving: Running) -> None:
     page = browser.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
+    texts: list[str] = []
+    page.on("console", lambda message: texts.append(message.text))
     page.goto(f"{serving.url}/")
     page.wait_for_selector("html[data-ready=yes]")
     # Markup that got into the page could not become a script, whichever way.
@@ -165,12 +165,12 @@ def test_page_runs_only_its_own_script(browser: Browser, serving: Running) -> No
     page.evaluate("() => { try { setTimeout('window.hacked = 1'); } catch { /* refused */ } }")
     page.wait_for_timeout(200)
     for _ in range(300):  # what a page says arrives in its own time
-        if len(said) >= 3:
+        if len(texts) >= 3:
             break
         page.wait_for_timeout(100)
     assert page.evaluate("window.hacked") is None
-    assert len(said) >= 3
-    assert all("Content Security Policy" in line or "Trusted" in line for line in said)
+    assert len(texts) >= 3
+    assert all("Content Security Policy" in line or "Trusted" in line for line in texts)
     answer = page.request.get(f"{serving.url}/")
     policy = answer.headers["content-security-policy"]
     assert "unsafe" not in policy

@@ -75,8 +75,8 @@ def test_error_is_shown_at_the_wrong_recipe(refused: Page, options: str, recipes
     page.get_by_label("Recipes or signatures, one per line").fill(recipes)
     score(page)
     page.locator(place).filter(has_text=re.compile(r"\w")).wait_for()
-    said = [item.get_attribute("id") for item in page.locator("[role=alert]").all() if item.inner_text().strip()]
-    assert said == [place.removeprefix("#")]
+    messages = [item.get_attribute("id") for item in page.locator("[role=alert]").all() if item.inner_text().strip()]
+    assert messages == [place.removeprefix("#")]
 
 
 def test_too_long_text_is_named_by_system_and_line(refused: Page) -> None:
@@ -106,9 +106,9 @@ def test_warnings_do_not_mention_options_of_the_command_line(refused: Page) -> N
     page = refused
     fill(page, {"A": ["مرحبا بالعالم"]}, ["مرحبا يا عالم"])
     run(page)
-    said = page.locator("#warnings").inner_text()
-    assert "Arabic" in said
-    assert "--" not in said
+    messages = page.locator("#warnings").inner_text()
+    assert "Arabic" in messages
+    assert "--" not in messages
 
 
 def test_words_that_run_from_right_to_left_keep_the_order_of_a_sentence(refused: Page) -> None:
@@ -116,11 +116,11 @@ def test_words_that_run_from_right_to_left_keep_the_order_of_a_sentence(refused:
     fill(page, {"A": ["مرحبا بالعالم"]}, ["مرحبا يا عالم"])
     run(page)
     page.locator("#segments-list .row").first.click()
-    said = page.locator("#segment .said")
-    said.filter(has_text="Weakest matches").wait_for(timeout=COMPUTING)
-    assert "\u2068'بالعالم'\u2069 to \u2068'" in said.inner_text()
+    messages = page.locator("#segment .said")
+    messages.filter(has_text="Weakest matches").wait_for(timeout=COMPUTING)
+    assert "\u2068'بالعالم'\u2069 to \u2068'" in messages.inner_text()
     page.locator("#segment .word").first.focus()
-    said.filter(has_text=re.compile("^\u2068مرحبا\u2069: matched with \u2068مرحبا\u2069")).wait_for()
+    messages.filter(has_text=re.compile("^\u2068مرحبا\u2069: matched with \u2068مرحبا\u2069")).wait_for()
 
 
 def test_link_with_unavailable_model_shows_an_error(browser: Browser, serving: Running, tmp_path: Path) -> None:

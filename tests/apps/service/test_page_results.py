@@ -43,27 +43,27 @@ def test_an_alignment_by_pointer_and_by_keyboard(page: Page) -> None:
     view.wait_for()
     assert words(view, 0).all_inner_texts()[:4] == ["A", "ferry", "was", "cancelled"]
     words(view, 0).nth(1).hover()
-    said = view.locator(".said")
+    message = view.locator(".said")
     near = nlgauge.explain_pair(HYPS[0], REFS[0]).to_dict()["hypothesis"]["words"][1]["similarity"]
-    said.filter(has_text=f"ferry: matched with ferry ({near:.2f})").wait_for()
-    assert said.get_attribute("role") == "status"
+    message.filter(has_text=f"ferry: matched with ferry ({near:.2f})").wait_for()
+    assert message.get_attribute("role") == "status"
     lit = view.locator("button.word.on").all_inner_texts()
     assert lit[:2] == ["ferry", "ferry"]
     assert view.locator("path.on").count() >= 1
     page.mouse.move(0, 0)
-    said.filter(has_not_text="ferry: matched").wait_for()
+    message.filter(has_not_text="ferry: matched").wait_for()
     # The keyboard: one stop for a line of words, arrows within it.
     words(view, 0).nth(0).focus()
     page.keyboard.press("ArrowRight")
-    said.filter(has_text="ferry: matched with ferry").wait_for()
+    message.filter(has_text="ferry: matched with ferry").wait_for()
     page.keyboard.press("ArrowRight")
-    said.filter(has_text="was: matched with").wait_for()
+    message.filter(has_text="was: matched with").wait_for()
     page.keyboard.press("ArrowLeft")
-    said.filter(has_text="ferry: matched with ferry").wait_for()
+    message.filter(has_text="ferry: matched with ferry").wait_for()
     page.keyboard.press("Tab")
     assert words(view, 1).nth(0).evaluate("word => word === document.activeElement")
     page.keyboard.press("ArrowRight")
-    said.filter(has_text=re.compile(r"^ferry: matched with ferry")).wait_for()
+    message.filter(has_text=re.compile(r"^ferry: matched with ferry")).wait_for()
 
 
 def test_greedy_matches_and_transport_of_the_same_pair(page: Page) -> None:
@@ -219,7 +219,7 @@ def test_unavailable_metrics_are_not_offered(page: Page) -> None:
     assert page.locator("#metric-entity-graph").count() == 1
     assert page.locator("#metric-lexical-graph").count() == 0
     page.locator("#more-metrics > summary").click()
-    assert "lexical-graph (it needs a file" in page.locator("#metrics-elsewhere").inner_text()
+    assert "lexical-graph, rouge-we (it needs a file (vectors))" in page.locator("#metrics-elsewhere").inner_text()
 
 
 def test_notes_are_about_numbers_on_the_page(page: Page) -> None:

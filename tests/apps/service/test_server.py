@@ -198,8 +198,8 @@ def test_headers_have_a_deadline(narrow: Running) -> None:
         assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - begin < 30
         assert read_all(silent) == b""
-        told = connected(stack, narrow.port, UNFINISHED[0])
-        head, _, body = read_all(told).partition(b"\r\n\r\n")
+        message = connected(stack, narrow.port, UNFINISHED[0])
+        head, _, body = read_all(message).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408 ")
         assert json.loads(body)["detail"] == "the request headers did not arrive within 2 seconds"
 

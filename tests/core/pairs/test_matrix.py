@@ -44,10 +44,10 @@ def expanded(a: list[str], b: list[str], metric: str, **options: Any) -> nlgauge
     return nlgauge.score([x for x in a for _ in b], [y for _ in a for y in b], metric=metric, **options)
 
 
-def same_as_score(found: nlgauge.ScoreMatrix, score: nlgauge.Score) -> None:
-    assert set(found.components) == set(score.segments)
+def same_as_score(result: nlgauge.ScoreMatrix, score: nlgauge.Score) -> None:
+    assert set(result.components) == set(score.segments)
     for name, values in score.segments.items():
-        assert np.array_equal(values.reshape(found.shape), found.components[name], equal_nan=True), name
+        assert np.array_equal(values.reshape(result.shape), result.components[name], equal_nan=True), name
 
 
 @pytest.mark.heavy

@@ -195,8 +195,8 @@ def test_a_missing_weight_is_named(tmp_path: Path, name: str) -> None:
 def test_a_weight_of_another_shape_is_named(tmp_path: Path) -> None:
     tensors = tiny_tensors(TINY["bert"])
     tensors["encoder.layer.0.output.dense.weight"] = np.zeros((24, 41), dtype=np.float32)
-    said = r"'encoder.layer.0.output.dense.weight' has the shape \(24, 41\), expected \(24, 40\)"
-    with pytest.raises(ModelError, match=said):
+    message = r"'encoder.layer.0.output.dense.weight' has the shape \(24, 41\), expected \(24, 40\)"
+    with pytest.raises(ModelError, match=message):
         weights(tmp_path, "bert", tensors)
 
 

@@ -219,9 +219,9 @@ def test_the_environment(folder: Path, tmp_path: Path) -> None:
     two |= {"XDG_CACHE_HOME": str(tmp_path / "two"), "HF_HOME": str(tmp_path / "hub"), "PYTHONOPTIMIZE": "1"}
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("NLGAUGE", "OMP", "HF"))}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(folder), *HYPS, "the storm.", *REFS, "a cat ran"]
-    said = [subprocess.run(command, env=plain | extra, capture_output=True, text=True) for extra in (first, two)]
-    assert said[0].stdout.count("\n") == 3, said[0].stderr
-    assert said[0].stdout == said[1].stdout
+    messages = [subprocess.run(command, env=plain | extra, capture_output=True, text=True) for extra in (first, two)]
+    assert messages[0].stdout.count("\n") == 3, messages[0].stderr
+    assert messages[0].stdout == messages[1].stdout
 
 
 def test_the_version_of_the_engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,9 +46,9 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     four, two = (FlowOptions(hidden=8, epochs=epochs, batch=64) for epochs in (4, 2))
     whole = fit_fcnn(x, np.tanh(x), options=four)
     fit_fcnn(x, np.tanh(x), options=two, run=FitRun(state=tmp_path / "state"))
-    told: list[int] = []
-    again = fit_fcnn(x, np.tanh(x), options=four, run=FitRun(state=tmp_path / "state", advance=told.append))
-    assert told == [2, 1, 1]
+    messages: list[int] = []
+    again = fit_fcnn(x, np.tanh(x), options=four, run=FitRun(state=tmp_path / "state", advance=messages.append))
+    assert messages == [2, 1, 1]
     assert (again.map.digest, again.best) == (whole.map.digest, whole.best)
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):
         fit_fcnn(x, x, options=four, run=FitRun(state=tmp_path / "state"))

@@ -74,9 +74,9 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     four, two = (FlowOptions(hidden=16, epochs=epochs, batch=64) for epochs in (4, 2))
     whole = fit_flow(x, y, options=four)
     fit_flow(x, y, options=two, run=FitRun(state=state))
-    told: list[int] = []
-    again = fit_flow(x, y, options=four, run=FitRun(state=state, advance=told.append))
-    assert told == [2, 1, 1]
+    messages: list[int] = []
+    again = fit_flow(x, y, options=four, run=FitRun(state=state, advance=messages.append))
+    assert messages == [2, 1, 1]
     assert again.map.digest == whole.map.digest
     assert again.curve[1:] == whole.curve[1:]
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):

@@ -161,10 +161,10 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path, model
     with pytest.raises(KeyboardInterrupt):
         train(model, tmp_path / "parts", texts, advance=interrupt)
     assert not (tmp_path / "parts" / "model.safetensors").exists()
-    told: list[int] = []
-    parts = train(model, tmp_path / "parts", texts, advance=told.append)
-    assert told[0] == stop // 3 * 3 or (stop >= 9 and told[0] == 9)
-    assert sum(told) == 18
+    messages: list[int] = []
+    parts = train(model, tmp_path / "parts", texts, advance=messages.append)
+    assert messages[0] == stop // 3 * 3 or (stop >= 9 and messages[0] == 9)
+    assert sum(messages) == 18
     assert weights(parts.folder) == weights(whole.folder)
     assert parts.epochs[1:] == whole.epochs[1:]
 

@@ -26,9 +26,9 @@ def sides(spaces: Planted) -> tuple[Vocabulary, Vocabulary]:
     return vocabulary(spaces.source, "wort"), vocabulary(spaces.target, "word")
 
 
-def nearest_is_right(found: Unsupervised, spaces: Planted) -> float:
-    mapped = found.remapping.apply(spaces.source)
-    target = found.remapping.apply(spaces.target, side="target")
+def nearest_is_right(matches: Unsupervised, spaces: Planted) -> float:
+    mapped = matches.remapping.apply(spaces.source)
+    target = matches.remapping.apply(spaces.target, side="target")
     distance = np.linalg.norm(mapped[:, None] - target[None], axis=2)
     return float((distance.argmin(axis=1) == spaces.answer).mean())
 

@@ -46,19 +46,19 @@ def test_verdict_comes_first_and_legend_once(form: Literal["text", "markdown"]) 
     rng = np.random.default_rng(1)
     scores = {name: (rng.normal(size=40) + shift).tolist() for name, shift in (("a", 3.0), ("b", 0.0), ("c", -3.0))}
     result = compare_systems({"chrf": scores, "bleu": scores}, resamples=100, permutations=1000)
-    said = result.render(form, all_tables=True)
-    assert said.startswith("a has the best chrF of 3 systems (")
-    assert said.index("Both metrics rank a first.") < said.index("chrf: 40 instances")
+    message = result.render(form, all_tables=True)
+    assert message.startswith("a has the best chrF of 3 systems (")
+    assert message.index("Both metrics rank a first.") < message.index("chrf: 40 instances")
     for words in (
         "cluster: rank clusters as in WMT; every system of a cluster is significantly better",
         "difference: above 0",
         "effect: Cohen's d",
         "low, high: bootstrap",
     ):
-        assert said.count(words) == 1, words
-        assert said.index(words) > said.index("bleu, share of instances")
-    assert said.count("Stars are Holm-corrected, intervals are not") == 1
-    assert said.count("% outliers") == 2
+        assert message.count(words) == 1, words
+        assert message.index(words) > message.index("bleu, share of instances")
+    assert message.count("Stars are Holm-corrected, intervals are not") == 1
+    assert message.count("% outliers") == 2
 
 
 def test_diagnostics_are_one_line() -> None:

@@ -19,12 +19,12 @@ STRENGTH = {"a": 4.0, "b": 2.0, "c": 1.0}
 def judged(n: int, *, bias: float = 1.0, both: bool = True, seed: int = 0) -> list[Verdict]:
     """A judge by Bradley-Terry, who likes the first output `bias` times as much."""
     rng = np.random.default_rng(seed)
-    said = []
+    messages = []
     for index, (left, other) in itertools.product(range(n), itertools.combinations(STRENGTH, 2)):
         for first, second in [(left, other), (other, left)][: 1 + both]:
             chance = bias * STRENGTH[first] / (bias * STRENGTH[first] + STRENGTH[second])
-            said.append(Verdict(str(index), first, second, "first" if rng.random() < chance else "second"))
-    return said
+            messages.append(Verdict(str(index), first, second, "first" if rng.random() < chance else "second"))
+    return messages
 
 
 def test_strengths_are_those_of_the_judge() -> None:
@@ -56,7 +56,7 @@ def test_preference_for_the_second_position_is_noted() -> None:
 
 
 def test_counts_of_pairs_judged_in_both_orders() -> None:
-    said = [
+    messages = [
         Verdict("1", "a", "b", "first"), Verdict("1", "b", "a", "second"),  # a, both times
         Verdict("2", "a", "b", "first"), Verdict("2", "b", "a", "first"),  # the first, both times
         Verdict("3", "a", "b", "tie"), Verdict("3", "b", "a", "tie"),
@@ -64,7 +64,7 @@ def test_counts_of_pairs_judged_in_both_orders() -> None:
         Verdict("5", "a", "b", "tie"), Verdict("5", "b", "a", "first"),  # neither
         Verdict("6", "a", "b", "first"),  # in one order only
     ]  # fmt: skip
-    position = compare_verdicts(said, settings=FAST).position
+    position = compare_verdicts(messages, settings=FAST).position
     assert (position.first, position.second, position.ties) == (5, 3, 3)
     assert (position.swapped, position.agreed, position.first_twice, position.second_twice) == (5, 2, 1, 1)
     assert position.p_value == 1
@@ -78,10 +78,10 @@ def test_one_order_only_cannot_tell_bias_from_quality() -> None:
 
 @pytest.mark.parametrize(("ties", "strength"), [("half", 0.625), ("drop", 2 / 3), ("second", 0.5)])
 def test_ties_by_policy(ties: str, strength: float) -> None:
-    said = [Verdict(str(index), "a", "b", "first") for index in range(4)]
-    said += [Verdict(str(index), "a", "b", "second") for index in range(4, 6)]
-    said += [Verdict(str(index), "b", "a", "tie") for index in range(6, 8)]
-    result = compare_verdicts(said, settings=CompareSettings(ties=ties, resamples=2000))  # type: ignore[arg-type]
+    messages = [Verdict(str(index), "a", "b", "first") for index in range(4)]
+    messages += [Verdict(str(index), "a", "b", "second") for index in range(4, 6)]
+    messages += [Verdict(str(index), "b", "a", "tie") for index in range(6, 8)]
+    result = compare_verdicts(messages, settings=CompareSettings(ties=ties, resamples=2000))  # type: ignore[arg-type]
     row = next(row for row in result.systems if row.system == "a")
     assert row.bradley_terry == pytest.approx(strength, abs=1e-4)
     assert (row.wins, row.ties, row.losses) == (4, 2, 2)
@@ -133,15 +133,15 @@ def test_invalid_verdicts_are_refused(verdicts: list[Verdict], message: str) -> 
 
 def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
     """a against b: 12 instances judged in both orders, 11 for a; that is 11 to 1, not 22 to 2."""
-    said = []
+    messages = []
     for index in range(12):
         wins = index > 0
-        said += [
+        messages += [
             Verdict(str(index), "a", "b", "first" if wins else "second"),
             Verdict(str(index), "b", "a", "second" if wins else "first"),
             Verdict(str(index), "b", "c", "first" if index % 2 else "second"),
         ]
-    result = compare_verdicts(said, settings=FAST)
+    result = compare_verdicts(messages, settings=FAST)
     pair = {frozenset((item.first, item.second)): item for item in result.pairs}
     ab, bc, ac = (pair[frozenset(names)] for names in ("ab", "bc", "ac"))
     assert sorted((ab.wins, ab.losses)) == [1, 11]
@@ -156,8 +156,10 @@ def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
 
 
 def test_below_ten_instances_no_verdict_is_significant() -> None:
-    said = [Verdict(str(index), "a", "b", "first") for index in range(9)]
-    (pair,) = compare_verdicts(said, settings=FAST).pairs
+    messages = [Verdict(str(index), "a", "b", "first") for index in range(9)]
+    (pair,) = compare_verdicts(messages, settings=FAST).pairs
     assert pair.p_value < 0.01
     assert (pair.significant, pair.better) == (False, None)
-    assert "9 instances: below 10 no difference is called significant" in compare_verdicts(said, settings=FAST).notes
+    assert (
+        "9 instances: below 10 no difference is called significant" in compare_verdicts(messages, settings=FAST).notes
+    )

@@ -122,9 +122,9 @@ def test_a_word_of_which_only_a_mark_is_kept_is_named() -> None:
     # Muse spells some words as a bare mark of white space and the word behind it, and the mark is their first piece.
     metric = "moverscore:model=muse,idf=none"
     result = explain_pair("中文语言", "A guy with a red jacket", metric=metric, threads=1)
-    told = "only the mark before it is kept (subwords=first)"
-    assert [word.removed for word in result.hypothesis.words] == [told, told, "", ""]
-    assert {word.text: word.removed for word in result.reference.words if word.removed} == {"guy": told}
+    reported = "only the mark before it is kept (subwords=first)"
+    assert [word.removed for word in result.hypothesis.words] == [reported, reported, "", ""]
+    assert {word.text: word.removed for word in result.reference.words if word.removed} == {"guy": reported}
     assert "reference: only the space mark of 1 word was kept; use subwords=all to keep the text" in result.notes
     whole = explain_pair("中文语言", "A guy with a red jacket", metric=f"{metric},subwords=all", threads=1)
     assert not any(word.removed for word in (*whole.hypothesis.words, *whole.reference.words))
@@ -432,12 +432,12 @@ def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_referen
 
 @pytest.mark.parametrize("metric", ["lc", "rc"])
 def test_metric_without_references_is_not_explained_by_a_source(metric: str) -> None:
-    said = f"{metric} does not use sources; give references"
-    with pytest.raises(nlgauge.errors.RecipeError, match=said):
+    text = f"{metric} does not use sources; give references"
+    with pytest.raises(nlgauge.errors.RecipeError, match=text):
         nlgauge.explain_pairs(["A cat sat."], sources=["x y"], metric=metric)
-    with pytest.raises(nlgauge.errors.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=text):
         nlgauge.explain_pair("A cat sat.", source="x y", metric=metric)
-    with pytest.raises(nlgauge.errors.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=text):
         nlgauge.explain_corpus(["A cat sat."], sources=["x y"], metric=metric)
-    with pytest.raises(nlgauge.errors.RecipeError, match=said):
+    with pytest.raises(nlgauge.errors.RecipeError, match=text):
         nlgauge.score(["A cat sat."], sources=["x y"], metric=metric).explain(0)

@@ -11,8 +11,8 @@ from nlgauge.studies.explain.pairs import explain_pair
 from nlgauge.testing import hash_encoder
 
 
-def reasons(found: nlgauge.Explanation) -> dict[str, str]:
-    return {word.text: word.removed for word in found.hypothesis.words}
+def reasons(matches: nlgauge.Explanation) -> dict[str, str]:
+    return {word.text: word.removed for word in matches.hypothesis.words}
 
 
 def test_a_word_of_every_document_weighs_nothing() -> None:

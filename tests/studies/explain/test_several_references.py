@@ -37,8 +37,8 @@ def test_a_mean_names_what_each_reference_gives(model: str, metric: str) -> None
     assert result.references.scores == pytest.approx(alone, abs=1e-6)
     assert result.score == pytest.approx(sum(alone) / 3, abs=1e-6)
     first, second, third = (f"{value:.3f}" for value in alone)
-    said = f"This is the mean over 3 references ({first}, {second} and {third}); the best of them"
-    assert f"{said} ({second}) is shown." in result.sentence
+    message = f"This is the mean over 3 references ({first}, {second} and {third}); the best of them"
+    assert f"{message} ({second}) is shown." in result.sentence
     assert result.reference.text == REFS[1]
     assert "reference 2 of 3 is shown (the best)" in result.notes
 
@@ -52,10 +52,10 @@ def test_the_score_of_the_best_is_that_of_the_one_shown(model: str) -> None:
 def test_a_metric_that_reads_all_references_shows_the_first() -> None:
     result = explain_pair(HYP, REFS[:2], metric="chrf")
     first, second = (explain_pair(HYP, ref, metric="chrf").score for ref in REFS[:2])
-    said = (
+    message = (
         f"The metric uses both references together; against each single reference it is {first:.3f} and {second:.3f}"
     )
-    assert f"{said}; the first is shown." in result.sentence
+    assert f"{message}; the first is shown." in result.sentence
     assert (result.reference.text, result.score) == (REFS[0], pytest.approx(second))  # chrF takes the best of them
 
 

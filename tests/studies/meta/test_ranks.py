@@ -91,8 +91,8 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     human = np.round(2 * human)
     human[1, 4] = human[3, 4] = np.nan
     rounded = {name: np.round(2 * values) for name, values in metrics.items()}
-    told: list[int] = []
-    result = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
+    messages: list[int] = []
+    result = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=messages.append)  # type: ignore[arg-type]
     levels = {
         "segment": segment_level,
         "item": grouped_level,
@@ -111,7 +111,7 @@ def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> Non
     slow = naive_p(better[where], worse[where], statistic, signs_of(int(where.sum()), 40))
     assert result.p_values[0, 1] == slow
     assert 0 < slow < 1
-    assert told == [1]
+    assert messages == [1]
 
 
 @pytest.mark.parametrize("kind", ["pearson", "kendall"])

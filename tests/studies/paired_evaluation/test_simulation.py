@@ -56,8 +56,8 @@ def test_a_setup_does_not_depend_on_the_rest_of_the_grid() -> None:
         assert np.array_equal(many.tau[name][index], values, equal_nan=True)
 
 
-def means(found: Simulated, axis: str, level: float) -> list[float]:
-    return [mean for mean, _ in found.mean_tau(found.setups[axis] == level).values()]
+def means(matches: Simulated, axis: str, level: float) -> list[float]:
+    return [mean for mean, _ in matches.mean_tau(matches.setups[axis] == level).values()]
 
 
 #: Mean, median, BT of the released code, three seeds, as it is coded; the panels of Figure 3 that they stand in.

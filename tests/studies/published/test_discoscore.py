@@ -17,8 +17,8 @@ from nlgauge.studies.published.runs import Reproduction, compared_cell
 TWO_SWAPS = 2 * 100 * 2 / 66 + 0.01
 
 
-def ours(found: Reproduction, row: str) -> list[float]:
-    (cells,) = [item.cells for item in found.rows if item.name == row]
+def ours(matches: Reproduction, row: str) -> list[float]:
+    (cells,) = [item.cells for item in matches.rows if item.name == row]
     return [value for cell in cells.values() if isinstance(value := cell.ours, float)]
 
 

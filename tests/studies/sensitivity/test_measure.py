@@ -232,9 +232,9 @@ def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
     tokenised, hashed = [], []
     encode, digest = TextTokenizer.encode, checkpoint_module._digest_texts
 
-    def counting_tokens(self: Any, found: Any) -> Any:
-        tokenised.extend(found)
-        return encode(self, found)
+    def counting_tokens(self: Any, matches: Any) -> Any:
+        tokenised.extend(matches)
+        return encode(self, matches)
 
     def counting_hashes(corpus: Any, segments: range) -> Any:
         hashed.extend(segments)

@@ -81,12 +81,13 @@ def test_metric_without_the_field_is_left_out_with_a_note() -> None:
 def test_values_that_a_metric_does_not_accept_are_errors() -> None:
     recipe = parse_metric("ds-focus")
     assert refused_value(recipe, Setting(("subwords",), ("average",))) == ""
-    said = "ds-focus does not accept subwords=first, only last or average"
-    assert refused_value(recipe, Setting(("subwords",), ("first",))) == said
+    message = "ds-focus does not accept subwords=first, only last or average"
+    assert refused_value(recipe, Setting(("subwords",), ("first",))) == message
     texts = ["A cat sat.", "A dog ran."]
     table = systems_table({"a": texts, "b": texts[::-1]}, texts)
     with pytest.raises(
-        RecipeError, match=rf"study 'subwords' has no sweep that can run here: .*{said}; left out.*\(--study FILE\)"
+        RecipeError,
+        match=rf"'subwords' has no sweep that can run here: .*{message}; left out.*\(--study FILE\)",
     ):
         run_study(preset("subwords", ["ds-focus"]), table)
     study = Study("bertscore", [Sweep({"multiref": ["best-f", "bset-f"]})])
