@@ -178,6 +178,22 @@ def test_output_with_the_suffix_of_a_binary_format_is_refused(refused: Refusal, 
     assert not (folder / name).exists()
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "other"), [("latex", "o.json", "json"), ("csv", "o.tsv", "tsv"), ("json", "o.MD", "markdown")]
+)
+def test_output_with_the_suffix_of_another_format_is_refused(
+    refused: Refusal, folder: Path, form: str, name: str, other: str
+) -> None:
+    said = refused(2, *SCORE, "-f", form, "-o", name)
+    assert f"{name!r} is a name for {other}, and --format is {form}; use another name, or --format {other}" in said
+    assert not (folder / name).exists()
+
+
+def test_a_command_without_formats_writes_to_any_name(run: Run, folder: Path) -> None:
+    assert run("build", "bounds", "a.txt", "--source", "ref.txt", "-o", "bounds.json", "-q").status == 0
+    assert (folder / "bounds.json").exists()
+
+
 @pytest.mark.parametrize("place", ["hyps", "refs"])
 def test_a_saved_run_is_not_read_as_texts(run: Run, refused: Refusal, place: str) -> None:
     assert run(*SCORE, "-o", "run.json").status == 0

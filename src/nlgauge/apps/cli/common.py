@@ -397,6 +397,10 @@ _NOT_WRITTEN = frozenset(
 )
 
 
+#: Formats by the suffix of the output file.
+FORMAT_OF = {".json": "json", ".tsv": "tsv", ".csv": "csv", ".tex": "latex", ".md": "markdown", ".html": "html"}
+
+
 class ClosedOutput(io.TextIOBase):
     """Replaces a standard output that the shell has closed (`>&-`)."""
 
@@ -425,8 +429,10 @@ def check_outputs(args: argparse.Namespace) -> None:
             if "plot" in args.declared:
                 msg += "; figures are written by --plot"
             raise RecipeError(msg)
-        if name == "output" and suffix == ".json" and args.format not in ("json", "text") and "format" in args.given:
-            msg = f"{path!r} is a name for JSON, and --format is {args.format}; use another name, or --format json"
+        form = FORMAT_OF.get(suffix) if name == "output" and "format" in args.given else None
+        if form is not None and args.format not in (form, "text"):
+            fix = f"or --format {form}" if form in _formats(args) else "such as result.txt"
+            msg = f"{path!r} is a name for {form}, and --format is {args.format}; use another name, {fix}"
             raise RecipeError(msg)
         if name == "report" and Path(path).suffix.lower() in _NOT_WRITTEN:
             msg = f"cannot write {path!r}: a report is an HTML page; use a name such as report.html"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgauge.apps.cli.common import MODEL, output_flags, run_flags, run_options, write_figure, write_output
+from nlgauge.apps.cli.common import FORMAT_OF, MODEL, output_flags, run_flags, run_options, write_figure, write_output
 from nlgauge.apps.cli.datasets import DATA_NAME
 from nlgauge.apps.cli.flags import Command, Flags, flag_of, given_options, read_options
 from nlgauge.core.kinds import Many, Text
@@ -77,10 +77,6 @@ def _reproduce(args: argparse.Namespace) -> int:
     return 0
 
 
-#: Output formats of all tables by the extension of the output file.
-_BY_EXTENSION = {".md": "markdown", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".tex": "latex", ".html": "html"}
-
-
 #: Characters of a reason in a line of progress.
 _REASON_WIDTH = 100
 
@@ -101,7 +97,7 @@ def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
         msg = f"--all recomputes all tables; leave out --all or {', '.join(words)}"
         raise RecipeError(msg)
     extension = os.path.splitext(args.output)[1].lower()
-    form = args.format if "format" in args.given else _BY_EXTENSION.get(extension, "text")
+    form = args.format if "format" in args.given else FORMAT_OF.get(extension, "text")
     chosen = {name: value for name, value in given_options(args, AllOptions).items() if name != "all"}
 
     def report(entry: ReproducedEntry, number: int, count: int) -> None:
