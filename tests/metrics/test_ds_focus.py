@@ -125,7 +125,7 @@ def test_no_common_focus_is_best_in_released_and_worst_in_corrected(hand_made: d
     assert score.signature.run["no_focus"] == "1"
 
 
-def test_it_is_a_distance() -> None:
+def test_ds_focus_is_a_distance_with_precision_as_main_component() -> None:
     recipe = nlgauge.metrics.DSFocus()
     assert not recipe.higher_is_better
     assert recipe.main == "precision"

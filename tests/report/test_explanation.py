@@ -14,7 +14,7 @@ def text(hyp: str, ref: str, *, colour: bool = False, metric: str = "bertscore:l
     return result.render(colour=colour)
 
 
-def test_words_that_come_twice_can_be_told_apart() -> None:
+def test_repeated_words_are_numbered() -> None:
     lines = text("the cat the dog", "the cat").splitlines()
     assert [line.split()[0] for line in lines if line.startswith(("the/", "cat ", "dog "))][:4] == [
         "the/1",

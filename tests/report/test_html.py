@@ -260,7 +260,7 @@ def test_ids_are_unique_and_labels_lead_somewhere(many: Sample) -> None:
             assert (attributes["href"] or "")[1:] in ids
 
 
-def test_signatures_and_settings_are_there(many: Sample) -> None:
+def test_report_has_signatures_and_settings(many: Sample) -> None:
     messages = Parsed(page_of(many)).text
     for metric in many.comparison.metrics:
         assert metric.signature in messages
@@ -268,7 +268,7 @@ def test_signatures_and_settings_are_there(many: Sample) -> None:
     assert "paired bootstrap" in messages
 
 
-def test_the_date_stands_there_only_when_asked_for(two: Sample) -> None:
+def test_report_has_a_date_only_on_request(two: Sample) -> None:
     assert "2026-11-17" not in page_of(two)
     assert "2026-11-17" in Parsed(page_of(two, options=ReportOptions(date="2026-11-17"))).text
 

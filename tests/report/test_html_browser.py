@@ -369,7 +369,7 @@ def test_print(opened: Opened, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"%PDF")
 
 
-def test_without_scripts_the_tables_are_there(browser: Browser, report: Path) -> None:
+def test_tables_are_readable_without_scripts(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
@@ -379,7 +379,7 @@ def test_without_scripts_the_tables_are_there(browser: Browser, report: Path) ->
     context.close()
 
 
-def test_an_old_browser_is_told(browser: Browser, report: Path) -> None:
+def test_an_old_browser_gets_a_message(browser: Browser, report: Path) -> None:
     page = browser.new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(report.as_uri())

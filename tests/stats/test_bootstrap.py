@@ -59,7 +59,7 @@ def test_95_per_cent_are_95_per_cent(n: int, trials: int) -> None:
 
 
 @pytest.mark.parametrize(("documents", "trials"), [(8, 600), (40, 400)])
-def test_documents_are_what_is_independent(documents: int, trials: int) -> None:
+def test_intervals_over_documents_have_the_promised_coverage(documents: int, trials: int) -> None:
     """Ten segments to a document, which shares half of their variance: single segments pretend to know too much."""
     rng = np.random.default_rng(documents)
     ids = np.repeat(np.arange(documents), 10)

@@ -54,7 +54,7 @@ def test_each_draw_of_tau_is_that_of_the_pairs_of_the_drawn_segments() -> None:
         assert draw == pytest.approx(expected)
 
 
-def test_refusals() -> None:
+def test_unusable_labels_and_pairs_are_refused() -> None:
     with pytest.raises(InputError, match="labels of both kinds"):
         bootstrap_auc(SCORES, np.ones(24))
     with pytest.raises(InputError, match="at least 2 units"):

@@ -42,7 +42,7 @@ def test_english_of_translations_is_never_taken_for_another_language(data_folder
         assert language_of_texts(lines) == "en"
 
 
-def test_languages_of_news_are_told(data_folder: Path) -> None:
+def test_function_words_identify_languages_of_news(data_folder: Path) -> None:
     """Sources of WMT17 and WMT18; Russian and Chinese are told by their script elsewhere."""
     expected = {"cs", "de", "et", "fi", "lv", "tr"}
     seen = set()
@@ -57,7 +57,7 @@ def test_languages_of_news_are_told(data_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_languages_of_captions_are_told(data_folder: Path, language: str) -> None:
+def test_function_words_identify_languages_of_captions(data_folder: Path, language: str) -> None:
     gold = json.loads((data_folder / f"multi30k/MMTgolddict_{language}.json").read_text(encoding="utf-8"))
     texts = list(gold.values())
     assert language_of_texts(texts) == language

@@ -47,7 +47,7 @@ def test_an_alignment_of_an_earlier_version_has_no_spans(scores: list[nlgauge.Sc
     assert again.similarity is None
 
 
-def test_a_point_of_an_ngram_stands_where_its_tokens_do(scores: list[nlgauge.Score]) -> None:
+def test_ngram_spans_the_characters_of_its_tokens(scores: list[nlgauge.Score]) -> None:
     assert scores[1].alignments is not None
     flow = scores[1].alignments[0]
     assert isinstance(flow, Flow)

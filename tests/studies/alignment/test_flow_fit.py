@@ -188,7 +188,7 @@ def test_validation_by_the_error_of_pairs_kept_apart() -> None:
     assert fitted.curve[0].criterion < fitted.curve[fitted.best].criterion < 0
 
 
-def test_refusals() -> None:
+def test_flow_refuses_too_few_pairs_and_invalid_options() -> None:
     x, y = bent(300)
     with pytest.raises(InputError, match="10 pairs are too few for a flow of width 8; provide 20"):
         fit_flow(x[:10], y[:10])

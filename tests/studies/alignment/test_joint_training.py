@@ -215,7 +215,7 @@ def test_a_training_that_diverges_ends_with_its_last_checkpoint(
     assert not (tmp_path / "none" / "model.safetensors").exists()
 
 
-def test_refusals(tmp_path: Path, model: Path) -> None:
+def test_training_refuses_too_few_pairs_and_invalid_options(tmp_path: Path, model: Path) -> None:
     with pytest.raises(InputError, match=r"19 pairs of texts have a link between words \(0 were dropped\), too few"):
         train(model, tmp_path / "few", bitext(19))
     nothing = bitext(30)

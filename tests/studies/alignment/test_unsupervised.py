@@ -78,7 +78,7 @@ def test_failed_alignment_is_an_error_without_a_file() -> None:
         fit_unsupervised(unrelated[0], unrelated[1], restarts=1)
 
 
-def test_more_directions_than_pairs_are_told_by_the_other_half() -> None:
+def test_held_out_agreement_is_low_for_random_pairs() -> None:
     """Pairs of chance in a wide space: the rotation fits those it has seen, and finds no others."""
     chance = np.random.default_rng(1)
     x, z = (chance.normal(size=(80, 60)).astype(np.float32) for _ in range(2))

@@ -102,7 +102,7 @@ def test_entities_need_vectors(annotation: dict[str, str], tmp_path: Path) -> No
     assert "threshold:0.8" in str(result.settings)
 
 
-def test_what_is_refused_names_the_document(annotation: dict[str, str]) -> None:
+def test_errors_name_the_document(annotation: dict[str, str]) -> None:
     with pytest.raises(InputError, match="refs: 1 entry for 2 hypotheses"):
         nlgauge.discourse([text(A), text(B)], [text(A)], **annotation)
     with pytest.raises(InputError, match="does not contain the document 'nobody wrote this'"):

@@ -76,7 +76,7 @@ def test_words_do_not_count_and_order_does():
     assert tree_edit_distance([2, 3, 0, 3], [2, 0, 2, 3]) == 2
 
 
-def test_it_is_a_distance():
+def test_tree_edit_distance_is_a_metric():
     rng = random.Random(9)
     for _ in range(30):
         a, b, c = (random_tree(rng.randint(1, 9), rng) for _ in range(3))

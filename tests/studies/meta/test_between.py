@@ -123,7 +123,7 @@ def test_every_format_and_json_and_back() -> None:
         assert written.count("\n") == lines + 1
 
 
-def test_refusals() -> None:
+def test_unknown_names_and_metrics_are_refused() -> None:
     with pytest.raises(RecipeError, match="pair names 'clos'; did you mean 'close'"):
         relate_metrics(scored(), pair=("clos", "human"))
     with pytest.raises(RecipeError, match="two different names"):

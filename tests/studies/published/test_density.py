@@ -66,7 +66,7 @@ def test_the_table_without_a_flow() -> None:
 
 
 @pytest.mark.torch
-def test_a_flow_finds_what_is_bent() -> None:
+def test_a_flow_beats_a_rotation_on_bent_clouds() -> None:
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     setup = Setup(1, 50, kind="bent")
     (flow,), (rotation,) = (

@@ -22,7 +22,7 @@ def ours(matches: Reproduction, row: str) -> list[float]:
     return [value for cell in cells.values() if isinstance(value := cell.ours, float)]
 
 
-def test_all_twelve_tables_are_there() -> None:
+def test_all_twelve_tables_are_included() -> None:
     names = [name for name in PAPER_TABLES if name.startswith("disco-table")]
     assert names == [f"disco-table{number}" for number in range(1, 13)]
 
@@ -47,7 +47,7 @@ def test_values_of_table_7_that_seven_systems_cannot_have() -> None:
     assert {name for name, _ in impossible} == {"BARTScore", "PRISM"}
 
 
-def test_what_cannot_be_had_is_said() -> None:
+def test_missing_data_is_named() -> None:
     for number in (6, 12):
         result = reproduce(PAPER_TABLES[f"disco-table{number}"], model="none")
         assert all(cell.ours is None for row in result.rows for cell in row.cells.values())
@@ -200,7 +200,7 @@ def test_statistics_of_the_data_are_near_print(data_folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nlgauge.errors.NoNounWarning")  # of six summaries of Newsroom
-def test_references_and_hypotheses_are_told_apart_by_features(data_folder: Path) -> None:
+def test_summaries_repeat_more_than_references(data_folder: Path) -> None:
     result = reproduce(PAPER_TABLES["disco-table11"], at=data_folder, data="newsroom", rows=["Frequency (NN)"])
     shares = ours(result, "Frequency (NN)")
     assert sum(shares) == pytest.approx(100)

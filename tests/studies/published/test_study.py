@@ -163,7 +163,7 @@ def cv(values: list[float], *, n_minus_1: bool = True) -> float:
     return 100 * spread / statistics.mean(values)
 
 
-def test_what_is_published_is_carried() -> None:
+def test_printed_values_are_those_of_the_paper() -> None:
     # As printed in Tables 9, 11, 12 and 13.
     averages = {row.name: (row.published["seg avg"], row.published["sys avg"]) for row in study("repro-table9").rows}
     assert averages == {"Mover-1": (1.87, 0.25), "Mover-2": (2.04, 0.17), "BERT-F1": (7.72, 0.30)}
@@ -234,7 +234,7 @@ def test_cv_over_lists_of_stop_words_is_that_of_separate_runs(data: Path) -> Non
     assert ours(best, "Mover-1", "17 seg cs-en") == label(settings[int(np.argmax(values))])
 
 
-def test_a_list_of_ones_own_stands_for_that_of_moverscore(data: Path, tmp_path: Path) -> None:
+def test_a_custom_stop_word_list_replaces_that_of_moverscore(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     write(path, "the", "a", "of")
     inputs = StudyInputs(stopwords=(str(path),))
@@ -440,7 +440,7 @@ def test_how_often_each_list_is_the_best(data: Path) -> None:
     assert published["Mover-2: MoverScore's list"] == {"resp avg": 16.7}
 
 
-def test_a_list_of_ones_own_is_that_of_moverscore(data: Path, tmp_path: Path) -> None:
+def test_a_custom_stop_word_list_of_a_figure_replaces_that_of_moverscore(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     write(path, "the", "a", "of")
     inputs = StudyInputs(stopwords=(str(path),))

@@ -392,10 +392,10 @@ def fit_unsupervised(
     best = learned.best
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in learned.attempts)
     _check_found(learned, runs, x.shape[1], search)
-    told = f"criterion {best.criterion:.3f} of runs {runs} from seed {search.seed}, by chance {learned.chance:.3f}"
+    outcome = f"criterion {best.criterion:.3f} of runs {runs} from seed {search.seed}, by chance {learned.chance:.3f}"
     if start == "identity":
-        told = f"start identity, criterion {best.criterion:.3f}, by chance {learned.chance:.3f}"
-    note = f"{made.note}; {told}, agreement {best.agreement:.3f}".removeprefix("; ")
+        outcome = f"start identity, criterion {best.criterion:.3f}, by chance {learned.chance:.3f}"
+    note = f"{made.note}; {outcome}, agreement {best.agreement:.3f}".removeprefix("; ")
     if reductions:
         note += f"; PCA of widths {source.vectors.shape[1]} and {target.vectors.shape[1]} to {x.shape[1]}"
     with one_blas_thread:

@@ -380,20 +380,20 @@ def measure_features(run: Run, table: JudgementTable) -> list[Discourse]:
     """Compute features of all outputs; systems with the same segments share their references."""
     order = {segment: i for i, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}
-    for at in sorted(range(len(table)), key=lambda at: order[table.segment[at]]):
-        rows[table.system[at]].append(at)
-    alike: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for row in sorted(range(len(table)), key=lambda row: order[table.segment[row]]):
+        rows[table.system[row]].append(row)
+    by_segments: dict[tuple[str, ...], dict[str, list[int]]] = {}
     for system, own in rows.items():
-        alike.setdefault(tuple(table.segment[at] for at in own), {})[system] = own
+        by_segments.setdefault(tuple(table.segment[row] for row in own), {})[system] = own
     measured: list[Discourse] = []
     with run.or_missing(f"features of {table.name}"):
         measured += [
             discourse(
-                {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
-                [table.references[at] for at in next(iter(group.values()))],
+                {system: [table.hypothesis[row] for row in own] for system, own in group.items()},
+                [table.references[row] for row in next(iter(group.values()))],
                 vectors=run.request.vectors,
             )
-            for group in alike.values()
+            for group in by_segments.values()
         ]
     return measured
 
@@ -408,7 +408,7 @@ def _values(measured: Sequence[Discourse], table: JudgementTable, part: str, sca
             for name in features
         }
         return {
-            name: scale * sum(getattr(one, part) * one.pairs for one in own) / sum(one.pairs for one in own)
+            name: scale * sum(getattr(share, part) * share.pairs for share in own) / sum(share.pairs for share in own)
             for name, own in shares.items()
             if own
         }
