@@ -34,13 +34,13 @@ check test test-more test-torch: export OMP_WAIT_POLICY ?= passive
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-cluster bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-cluster bench-documents bench-matrix bench-meta bench-service bench-stopping: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo environments check test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
 .PHONY: browser-tools network-tools js-tools lint-js latex-tools screenshot
-.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-stopping bench-isa bench-start bench-service bench-cluster clean
 
 help:
 	@echo "make demo          install, download the default model and score examples/"
@@ -70,6 +70,7 @@ help:
 	@echo "make bench-matrix  all pairs of 500 x 500 texts compared with scoring pair by pair"
 	@echo "make bench-meta    time to correlate ten metrics with human judgements"
 	@echo "make bench-compare time to compare 20 and 50 systems"
+	@echo "make bench-stopping early stopping compared with the full gate and sacrebleu --paired-bs"
 	@echo "make bench-start   CPU time of the command line for one pair and for --help"
 	@echo "make bench-service service under load compared with the library"
 	@echo "make bench-cluster shards compared with one call, and a simulated cluster of 1,000 workers"
@@ -238,6 +239,10 @@ bench-meta: $(VENV)/.installed
 
 bench-compare: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.compare
+
+bench-stopping: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.early_stopping
 
 bench-start: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

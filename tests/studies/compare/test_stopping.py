@@ -18,8 +18,8 @@ def test_clear_difference_stops_at_the_first_look_with_the_interval_of_the_seque
     decision = decide(EQUAL + 2, StopRule())
     assert (decision.outcome, decision.decided_by, decision.segments) == ("better", "sequence", 50)
     used = (EQUAL + 2)[Order(1000, StopRule()).segments[:50]]
-    # A tenth of alpha: the rest is for the test on all segments.
-    sequence = ConfidenceSequence(alpha=0.005)
+    # A fifth of alpha: the rest is for the test on all segments.
+    sequence = ConfidenceSequence(alpha=0.01)
     width = float(sequence.half_width(50, used.var(ddof=1)))
     assert (decision.difference, decision.low, decision.high) == pytest.approx(
         (used.mean(), used.mean() - width, used.mean() + width)
@@ -32,9 +32,9 @@ def test_no_difference_uses_all_segments_and_the_t_test_decides() -> None:
     decision = decide(EQUAL, StopRule())
     assert (decision.outcome, decision.decided_by, decision.segments) == ("undecided", "nothing", 1000)
     assert decision.p_value == pytest.approx(1.0)
-    # p = .047: below .05, but the test has nine tenths of alpha; .0449 is below them.
+    # p = .041: below .05, but the test has four fifths of alpha; .0399 is below them.
     error = NOISE.std(ddof=1) / 1000**0.5
-    for p_value, outcome in ((0.047, "undecided"), (0.0449, "better")):
+    for p_value, outcome in ((0.041, "undecided"), (0.0399, "better")):
         shift = stats.t.isf(p_value / 2, 999) * error
         decision = decide(EQUAL + shift, StopRule())
         assert decision.p_value == pytest.approx(p_value)
@@ -80,7 +80,7 @@ def test_not_worse_needs_the_lower_end_above_minus_the_margin(low: float, high: 
 
 
 def test_fewest_segments_are_used_before_a_decision() -> None:
-    assert decide(EQUAL + 2, StopRule(min_segments=210)).segments == 225
+    assert decide(EQUAL + 2, StopRule(min_segments=210)).segments == 212
     short = decide(EQUAL[:100] + 2, StopRule(min_segments=101))
     assert (short.outcome, short.segments) == ("undecided", 100)
 
@@ -100,8 +100,9 @@ def test_documents_are_drawn_whole_and_counted() -> None:
 
 
 def test_looks_grow_and_end_with_all_segments() -> None:
-    # 50 and steps of 25 up to 250; then a tenth: 275, 302, 332, 365; 401 is more than 400.
-    assert list(Order(400, StopRule()).looks()) == [*range(50, 251, 25), 275, 302, 332, 365, 400]
+    # 50 and steps of 10 up to 100; then a tenth, rounded down; 372 + 37 is more than 400.
+    tenths = [110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339, 372]
+    assert list(Order(400, StopRule()).looks()) == [*range(50, 101, 10), *tenths, 400]
 
 
 def test_order_depends_on_the_seed_only() -> None:
@@ -125,7 +126,7 @@ def test_false_alarms_of_the_whole_procedure_stay_within_alpha() -> None:
 
 def test_rule_is_signed_and_checked() -> None:
     signature = StopRule(margin=0.5, seed=7).signature(pairs=3, unit="document", documents="abc")
-    for field in ("margin:0.5", "seed:7", "pairs:3", "unit:document", "documents:abc", "final_share:0.9", "step:25"):
+    for field in ("margin:0.5", "seed:7", "pairs:3", "unit:document", "documents:abc", "final_share:0.8", "step:10"):
         assert f"|{field}" in signature
     with pytest.raises(RecipeError, match="goal 'not-worse' needs margin"):
         StopRule(goal="not-worse")

@@ -60,7 +60,7 @@ class StopRule(OptionSet):
     first_look: int = option(
         50, Int(2), help="segments, or documents, before the first look", hidden=True, metavar="N", limit=1e9
     )
-    step: int = option(25, Int(1), help="fewest segments, or documents, between looks", hidden=True, limit=1e9)
+    step: int = option(10, Int(1), help="fewest segments, or documents, between looks", hidden=True, limit=1e9)
     growth: float = option(
         0.1, Float(0, most=1), help="share of the segments used so far that the next block has at least", hidden=True
     )
@@ -68,7 +68,7 @@ class StopRule(OptionSet):
         200, Int(1), help="segments, or documents, at which the interval is narrowest", hidden=True, limit=1e9
     )
     final_share: float = option(
-        0.9, Float(above=0, below=1), help="share of alpha that is left to the test on all segments", hidden=True
+        0.8, Float(above=0, below=1), help="share of alpha that is left to the test on all segments", hidden=True
     )
     seed: int = seed_option()
 
