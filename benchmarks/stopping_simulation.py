@@ -20,9 +20,9 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from benchmarks.stopping_scores import Frame, read_frames
 from numpy.typing import NDArray
 
+from benchmarks.stopping_scores import Frame, read_frames
 from nlgauge.stats.paired_tests import paired_t, t_statistics
 from nlgauge.studies.compare.stopping import Order, StopRule, decide
 
