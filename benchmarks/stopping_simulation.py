@@ -149,13 +149,13 @@ def _decisions(frames: Sequence[Frame], rule: StopRule, orders: int) -> None:
 def _flipped(frame: Frame, rng: np.random.Generator) -> _Values:
     """Differences with random signs."""
     values = frame.differences.T
-    return values * rng.choice([-1.0, 1.0], size=values.shape)
+    return np.asarray(values * rng.choice([-1.0, 1.0], size=values.shape))
 
 
 def _centred(frame: Frame, rng: np.random.Generator) -> _Values:
     """Segments of centred differences, drawn with replacement."""
     values = frame.differences.T
-    return (values - values.mean(axis=0))[rng.integers(len(values), size=len(values))]
+    return np.asarray((values - values.mean(axis=0))[rng.integers(len(values), size=len(values))])
 
 
 def _alarms(runs: _Runs) -> str:
