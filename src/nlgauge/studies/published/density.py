@@ -171,10 +171,12 @@ def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 
     """P@1 of words by Euclidean distance: in a plane, cosines do not separate words."""
     x, y = moved.astype(np.float64), target.astype(np.float64)
     words = np.arange(len(y)) // occurrences
-    right = 0
+    squares, right = np.square(y).sum(axis=1), 0
     for start in range(0, len(x), 500):
         part = x[start : start + 500]
-        distance = np.square(part[:, 0, None] - y[None, :, 0]) + np.square(part[:, 1, None] - y[None, :, 1])
+        distance = squares - 2 * (
+            part @ y.T
+        )  # without the square of the row, which is the same for all its candidates
         right += int((words[distance.argmin(axis=1)] == words[start : start + len(part)]).sum())
     return right / len(x)
 
