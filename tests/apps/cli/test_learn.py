@@ -63,6 +63,13 @@ def test_json_follows_its_schema(run: Run, folder: Path) -> None:
     check_schema("mine.json")
 
 
+@pytest.mark.usefixtures("ratings")
+def test_format_is_that_of_standard_output(run: Run, folder: Path) -> None:
+    words = ("study", "learn", *DATA, "--members", "eed", "character", "--unproven", "-f", "tsv", "-o", "mine.json")
+    assert "\t" in run(*words).out
+    assert (folder / "mine.json").read_text(encoding="utf-8").startswith("{")
+
+
 def test_one_member_is_refused(refused: Refusal) -> None:
     assert "members must be at least 2 values, got 1" in refused(
         2, "study", "learn", "--data", "wmt15", "--members", "eed", "-o", "x.json"

@@ -408,6 +408,10 @@ class ClosedOutput(io.TextIOBase):
         raise OSError(errno.EBADF, "standard output is closed")
 
 
+#: Commands whose file is always JSON; their --format is that of standard output.
+_FORMAT_OF_STDOUT = ("study learn",)
+
+
 def check_outputs(args: argparse.Namespace) -> None:
     """Refuse a command whose result could not be written, or would replace one of its inputs."""
     if getattr(args, "output", None) == "-" and isinstance(sys.stdout, ClosedOutput):
@@ -429,7 +433,8 @@ def check_outputs(args: argparse.Namespace) -> None:
             if "plot" in args.declared:
                 msg += "; figures are written by --plot"
             raise RecipeError(msg)
-        form = FORMAT_OF.get(suffix) if name == "output" and "format" in args.given else None
+        is_result = name == "output" and args.command not in _FORMAT_OF_STDOUT
+        form = FORMAT_OF.get(suffix) if is_result and "format" in args.given else None
         if form is not None and args.format not in (form, "text"):
             fix = f"or --format {form}" if form in _formats(args) else "such as result.txt"
             msg = f"{path!r} is a name for {form}, and --format is {args.format}; use another name, {fix}"
