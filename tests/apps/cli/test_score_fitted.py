@@ -68,7 +68,7 @@ def test_words_and_sentences_get_a_map_each(run: Run, two_languages: Path) -> No
 
 def test_what_cannot_be_fitted_is_refused(run: Run, refused: Refusal, two_languages: Path) -> None:
     bleu = ("score", "out.txt", "-s", "src.txt", "-r", "out.txt", "-m", "bleu", *FIT_ON)
-    assert "which bleu does not compare" in run(*bleu, "--quiet").err
+    assert "--fit-on: a map changes vectors of the source, which bleu does not compare" in run(*bleu, "--quiet").err
     write_lines(two_languages / "short.txt", ["r1"])
     assert "got 17 and 1 lines" in refused(1, *SCORE, "xmoverscore", "--fit-on", "train.l", "short.txt")
     assert "--fit-method" in refused(2, *SCORE, "xmoverscore", "--fit-method", "umd")

@@ -343,6 +343,25 @@ def test_opposed_test_and_score_give_no_star_no_cluster_and_a_note(ranking: str)
     assert expected in result.notes
 
 
+@pytest.mark.parametrize(
+    ("differences", "says"),
+    [
+        # Sign test: 9 of 12 wins, p = 2 (1 + 12 + 66 + 220) / 4096 = 0.146; t interval 0.725 +- 2.201 * 0.1436.
+        ([1.0] * 9 + [-0.1] * 3, "excludes 0, but test sign finds no significant difference"),
+        # 11 of 12 wins, p = 2 (1 + 12) / 4096 = 0.006; t interval 0.0167 +- 2.201 * 0.0833.
+        ([0.1] * 11 + [-0.9], "includes 0, but test sign finds a significant difference"),
+        ([1.0] * 11 + [0.9], ""),
+    ],
+    ids=["interval excludes 0", "interval includes 0", "both agree"],
+)
+def test_an_interval_that_contradicts_the_test_has_a_note(differences: list[float], says: str) -> None:
+    scores = table(np.column_stack([differences, np.zeros(12)]))
+    notes = [note for note in compare(scores, test="sign").metric().warnings if "the test decides" in note]
+    reason = "the test decides (it counts wins, the interval is of the mean)"
+    assert notes == ([f"a and b: the 95 % interval {says}; {reason}"] if says else [])
+    assert not any("the test decides" in note for note in compare(scores, test="sign", level=0.9).metric().warnings)
+
+
 def test_a_favoured_system_is_named_from_whichever_side_a_pair_is_seen() -> None:
     values = made(100, 2, spread=1.0)
     for columns in (values, values[:, ::-1]):

@@ -190,7 +190,13 @@ def _remapped(args: argparse.Namespace, call: Call, sources: Sequence[str]) -> I
         msg = f"{shared} of the scored sources are also in --fit-on, which makes scores look better; leave them out"
         warnings.warn(msg, DataWarning, stacklevel=2)
     method, origin = LinearMethod(args.fit_method), Origin(note=", ".join(map(file_label, args.fit_on)))
-    fitted = [fit_for_metric(recipe, source, target, method, run=call.run, origin=origin) for recipe in call.recipes]
+    try:
+        fitted = [
+            fit_for_metric(recipe, source, target, method, run=call.run, origin=origin) for recipe in call.recipes
+        ]
+    except RecipeError as error:
+        msg = f"--fit-on: {error}"
+        raise RecipeError(msg) from error
     if len({single.remapping.digest for single in fitted}) > 1 and args.fit_output:
         msg = "--fit-output keeps one re-mapping, but the metrics compare different vectors; score them separately"
         raise RecipeError(msg)

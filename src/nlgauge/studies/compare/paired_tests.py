@@ -185,7 +185,8 @@ def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores
     return np.concatenate([counts[part].astype(np.float32) @ columns for part in parts])
 
 
-#: Fewer instances (or documents) have no interval.
+#: Fewer instances (or documents) have no interval: three have only ten different resamples, and the percentile that
+#: covers 95 % is Phi(-5.3) there, beyond any number of draws. A single score's t interval needs two.
 LEAST_UNITS = 4
 
 #: Note on strengths from fewer than 30 units. For equal systems "95 %" hold .94 from ten on; for three systems a

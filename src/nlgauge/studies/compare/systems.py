@@ -15,6 +15,7 @@ from nlgauge.core.scoring import Metrics, score_systems
 from nlgauge.core.signature import Signature
 from nlgauge.encoders.run_context import one_blas_thread
 from nlgauge.errors import InputError, SignatureError
+from nlgauge.io.numbers import format_level
 from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
@@ -112,6 +113,7 @@ def warnings_of(metric: MetricComparison, sample: Sample, settings: CompareSetti
         *_size(metric, sample, settings),
         *own_idf_notes(metric.signature),
         *_opposed(metric, settings),
+        *_contradictions(metric, sample, settings),
         *_copies(sample),
         *_ranking(settings),
     )
@@ -187,8 +189,6 @@ def _ranking(settings: CompareSettings) -> list[str]:
         )
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         sentences.append(f"ranked by Bradley-Terry, but test {settings.test} compares scores; use test sign")
-    if settings.test in ("wilcoxon", "sign", "sign-ties-in", "mood"):
-        sentences.append(f"test {settings.test} decides; intervals are of the mean difference and can disagree")
     return sentences
 
 
@@ -206,6 +206,44 @@ def _opposed(metric: MetricComparison, settings: CompareSettings) -> list[str]:
     if len(pairs) > _NAMES:
         sentences.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
     return sentences
+
+
+#: What tests compare, if not the mean of the differences between two systems.
+_USES = {
+    "wilcoxon": "it ranks the differences",
+    "sign": "it counts wins",
+    "sign-ties-in": "it counts wins",
+    "mood": "it compares medians",
+}
+
+
+def _contradictions(metric: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
+    """Pairs whose interval and test contradict each other, where both have the same level."""
+    if sample.units < LEAST_FOR_A_VERDICT or not np.isclose(settings.level, 1 - settings.alpha):
+        return []
+    excluded, included = [], []
+    for row in metric.pairs:
+        if row.low is None or row.high is None or row.p_value is None or row.opposed:
+            continue
+        has_zero = row.low <= 0 <= row.high
+        if has_zero and row.significant:
+            included.append(f"{row.first} and {row.second}")
+        elif not has_zero and row.p_value >= settings.alpha:
+            excluded.append(f"{row.first} and {row.second}")
+    reason = (
+        f"{_USES[settings.test]}, the interval is of the mean" if settings.test in _USES else "a borderline result"
+    )
+    if sample.table.counts is not None and settings.test not in ("bootstrap", "randomisation"):
+        reason = "it uses scores of segments, the interval the corpus score"
+    return [
+        f"{join_names(pairs)}: the {format_level(settings.level)} interval {where} 0, but test {settings.test} finds "
+        f"{what} difference; the test decides ({reason})"
+        for pairs, where, what in (
+            (excluded, "excludes", "no significant"),
+            (included, "includes", "a significant"),
+        )
+        if pairs
+    ]
 
 
 def _copies(sample: Sample) -> list[str]:
