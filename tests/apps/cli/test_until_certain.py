@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
@@ -141,7 +142,7 @@ def test_interruption_leaves_nothing_half_written(run: Run, folder: Path, monkey
     blocks: list[int] = []
     finish = until_certain.finish  # type: ignore[attr-defined]
 
-    def interrupt(*arguments: object, **options: object) -> object:
+    def interrupt(*arguments: Any, **options: Any) -> Any:
         blocks.append(1)
         if len(blocks) == 3:
             raise KeyboardInterrupt

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import nlgauge
 from nlgauge.core.prepare import prepare
@@ -292,3 +294,26 @@ class TestGate:
             result = gate_early(compare_until_certain(TWO, REFS, metrics[:count]), base="base", new="new").gate
             assert result is not None
             assert result.failed
+
+
+def test_real_systems_get_the_verdict_of_all_segments_early(data_folder: Path) -> None:
+    folder, count = data_folder / "wmt17", 200
+    files = {
+        "pjatk": "system-outputs/cs-en/newstest2017.PJATK.4760.cs-en",
+        "uedin": "system-outputs/cs-en/newstest2017.uedin-nmt.4955.cs-en",
+    }
+    systems = {name: (folder / path).read_text("utf-8").splitlines()[:count] for name, path in files.items()}
+    refs = (folder / "references" / "newstest2017-csen-ref.en").read_text("utf-8").splitlines()[:count]
+    metrics = ["bertscore", "bertscore:idf=refs"]
+    full = nlgauge.score_systems(systems, refs, metrics)
+    result = compare_until_certain(systems, refs, metrics)
+    for metric, scores in zip(result.metrics, (full[:2], full[2:]), strict=True):
+        first, second = (score.segments["f1"] for score in scores)
+        (pair,) = metric.pairs
+        assert pair.better == "uedin"
+        assert stats.ttest_rel(second, first).pvalue < 0.001
+        assert (pair.decided_by, pair.stopped_early) == ("sequence", True)
+        used = Order(count, StopRule()).segments[: pair.segments]
+        assert pair.difference == pytest.approx(float((first - second)[used].mean()), abs=1e-6)
+        assert metric.signature == scores[0].signature.recipe_part
+    assert "of 200 segments" in result.verdicts[0]
