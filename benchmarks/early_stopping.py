@@ -98,7 +98,18 @@ def _time(
     commands = [
         [*gate, "--until-certain", "-f", "json", "-o", str(early)],
         gate,
-        [str(scripts / "sacrebleu"), reference, "-i", *map(str, files), "--paired-bs", "-m", "bleu", "chrf"],
+        [
+            str(scripts / "sacrebleu"),
+            reference,
+            "-i",
+            *map(str, files),
+            "--paired-bs",
+            "-m",
+            "bleu",
+            "chrf",
+            "-f",
+            "text",
+        ],
     ]
     times = [_run(command) for command in commands]
     return times, _used(json.loads(early.read_text(encoding="utf-8")))
