@@ -73,8 +73,9 @@ def _density_row(run: Run, row: TableRow, count: int, spaces: dict[str, MappedSp
             spread[column.label] = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
             if row.name not in spaces:
                 spaces[row.name] = map_space(setup, fit, seed=seed)
-    deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread else NOT_COMPUTED
-    return run.row(row, ours, "; ".join(filter(None, [deviation, row.note])))
+    deviation = f"standard deviation over runs up to {max(spread.values()):.1f}" if spread and count > 1 else ""
+    reasons = [deviation if ours else NOT_COMPUTED, row.note]
+    return run.row(row, ours, "; ".join(filter(None, reasons)))
 
 
 def _find_fitter(run: Run, row: TableRow) -> Fitter | None:
