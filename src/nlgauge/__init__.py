@@ -45,7 +45,6 @@ if typing.TYPE_CHECKING:  # at run time __getattr__ below imports them
     from nlgauge.studies.compare.system_scores import SystemScores as SystemScores
     from nlgauge.studies.compare.systems import compare as compare
     from nlgauge.studies.compare.systems import compare_systems as compare_systems
-    from nlgauge.studies.compare.until_certain import compare_until_certain as compare_until_certain
     from nlgauge.studies.discourse import Discourse as Discourse
     from nlgauge.studies.discourse import discourse as discourse
     from nlgauge.studies.explain.corpus import CorpusSummary as CorpusSummary
@@ -81,7 +80,6 @@ _NAMES = {
     "SystemScores": "nlgauge.studies.compare.system_scores",
     "compare": "nlgauge.studies.compare.systems",
     "compare_systems": "nlgauge.studies.compare.systems",
-    "compare_until_certain": "nlgauge.studies.compare.until_certain",
     "discourse": "nlgauge.studies.discourse",
     "explain_corpus": "nlgauge.studies.explain.corpus",
     "explain_factors": "nlgauge.studies.factors.surrogate",

@@ -16,6 +16,7 @@ import nlgauge
 from nlgauge.apps.service.client import AsyncClient, Client
 from nlgauge.apps.service.settings import Limits, Settings
 from nlgauge.errors import InputError, RecipeError, ServiceError
+from nlgauge.studies.compare.until_certain import compare_until_certain
 from nlgauge.studies.sensitivity.measure import StudyOptions, run_study, systems_table
 from nlgauge.studies.sensitivity.study import preset
 from nlgauge.studies.stress.suite import stress
@@ -119,7 +120,7 @@ def test_systems_are_compared_from_scores(address: str) -> None:
 
 def test_a_comparison_until_certain_is_that_of_the_library(address: str) -> None:
     options = {"metric": ["chrf", "bertscore:model=hash,layer=1"], "margin": 5.0, "first_look": 2, "seed": 3}
-    expected = plain(nlgauge.compare_until_certain(SYSTEMS, REFS, **options))
+    expected = plain(compare_until_certain(SYSTEMS, REFS, **options))
     for result in asked(address, "compare_until_certain", SYSTEMS, REFS, **options):
         assert plain(result) == expected
         assert result.rule.seed == 3
