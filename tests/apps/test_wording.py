@@ -30,6 +30,8 @@ def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> N
     [
         ("score it 0 (empty='zero')", "score it 0 ('empty': 'zero')"),
         ("score it 0 (unknown='zero')", "score it 0 ('options': {'unknown': 'zero'})"),
+        ("use model='muse', which", "use 'options': {'model': 'muse'}, which"),
+        ("a model trained on the language (model=)", "a model trained on the language ('model' in 'options')"),
         ("add references (refs=) or sources (sources=)", "add references ('refs') or sources ('sources')"),
         ("in 'bertscore:layer=4,empty=zero'", "in 'bertscore:layer=4,empty=zero'"),
     ],

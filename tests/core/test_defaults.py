@@ -71,7 +71,7 @@ def test_error_of_missing_model_names_language_that_selected_it(monkeypatch: pyt
             nlgauge.score(["a"], ["b"], lang=language)
         message = str(caught.value)
         assert message.startswith(f"lang={language!r} selects model 'bert-base-")
-        assert ("--model muse, which supports this language" in message) == offered
+        assert ("model='muse', which supports this language" in message) == offered
     with pytest.raises(nlgauge.errors.ModelNotFoundError) as caught:
         nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
     assert "selects" not in str(caught.value)

@@ -43,7 +43,7 @@ def test_error_lists_segments_and_remedies() -> None:
     message = str(caught.value)
     assert "segment 0; segment 1; " in message
     assert "segment 9; and 2 more: " in message
-    for way in ("Thai script", "--model muse", "unknown='zero'", "unknown='score'"):
+    for way in ("Thai script", "model='muse'", "unknown='zero'", "unknown='score'"):
         assert way in message
 
 
@@ -182,7 +182,7 @@ def test_warning_if_word_vectors_contain_no_word_of_a_pair(tmp_path: Path) -> No
     ids=["Russian", "Chinese"],
 )
 def test_unsupported_script_is_named_with_a_model_that_supports_it(texts: list[str], script: str) -> None:
-    expected = rf"1 segment \(index 0\): {script} script, which model 'minilm' does not support.*--model muse"
+    expected = rf"1 segment \(index 0\): {script} script, which model 'minilm' does not support.*model='muse'"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.errors.UnknownWordWarning)
         with pytest.warns(nlgauge.errors.LanguageWarning, match=expected) as caught:
@@ -198,7 +198,7 @@ def test_script_that_no_model_supports_offers_none() -> None:
             nlgauge.errors.LanguageWarning, match="Greek script, which model 'muse' does not support"
         ) as caught:
             nlgauge.score(["Η γάτα κοιμάται."], ["Ο σκύλος τρέχει."], model="muse")
-    assert not any("--model muse" in str(warning.message) for warning in caught)
+    assert not any("model='muse'" in str(warning.message) for warning in caught)
 
 
 @pytest.mark.parametrize(

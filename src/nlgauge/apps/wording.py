@@ -41,7 +41,7 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
         message,
         names,
         known=lambda name, value: f"{_flag(name)} {value}".rstrip(),
-        of_metric=lambda name, value: f"-m NAME:{name}={value}",
+        of_metric=lambda name, value: f"-m NAME:{name}={value}" if value else f"{name}=",
     )
     if names:  # a file of an option, and the option that a message is about
         message = re.sub(_any_of(names) + r"=(FILE|PATH)\b", lambda match: f"{_flag(match[1])} {match[2]}", message)
@@ -64,7 +64,7 @@ def in_fields(message: str, fields: Iterable[str]) -> str:
         message,
         names,
         known=lambda name, value: f"{name!r}: {value!r}" if value else repr(name),
-        of_metric=lambda name, value: f"'options': {{{name!r}: {value!r}}}",
+        of_metric=lambda name, value: f"'options': {{{name!r}: {value!r}}}" if value else f"{name!r} in 'options'",
     )
 
 
@@ -90,7 +90,8 @@ def _replace(
                 message,
             )
     options = {name for metric in METRICS.values() for name in metric.options()} - set(names)
-    return re.sub(_any_of(options) + r"='([^']*)'", lambda match: of_metric(match[1], match[2]), message)
+    message = re.sub(_any_of(options) + r"='([^']*)'", lambda match: of_metric(match[1], match[2]), message)
+    return re.sub(_any_of(options) + _NO_VALUE, lambda match: of_metric(match[1], ""), message)
 
 
 def _any_of(names: Iterable[str]) -> str:

@@ -136,7 +136,7 @@ def name_selecting_language(error: ModelNotFoundError, model: str, languages: It
             reason = f"lang={language!r} selects model {model!r}"
             if not CARDS[MULTILINGUAL].knows_language(language):
                 return ModelNotFoundError(f"{reason}: {error}")
-            fix = f"{pull_advice(model)}, or use --model {MULTILINGUAL}, which supports this language"
+            fix = f"{pull_advice(model)}, or use model={MULTILINGUAL!r}, which supports this language"
             why = error.__cause__ or "not downloaded"
             return ModelNotFoundError(f"{reason}, which is not available: {why}. {fix}")
     return error
@@ -149,9 +149,9 @@ def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
         [] if model == MULTILINGUAL else [script for script in foreign if script in COVERED_SCRIPTS[MULTILINGUAL]]
     )
     if not covered:
-        return "use a model trained on the language (--model)"
+        return "use a model trained on the language (model=)"
     scripts_of_model = " and ".join(covered)
-    return f"use --model {MULTILINGUAL}, which supports {scripts_of_model} ('nlgauge models list' has its languages)"
+    return f"use model={MULTILINGUAL!r}, which supports {scripts_of_model} ('nlgauge models list' has its languages)"
 
 
 Representation = TypeVar("Representation")

@@ -210,3 +210,11 @@ def test_a_text_over_the_limit_is_named(made: Callable[..., TestClient], texts: 
 
 def test_limits_are_whole_numbers_where_they_count(service: TestClient) -> None:
     assert '"texts":1000,' in service.get("/v1").text
+
+
+def test_warnings_name_fields_of_the_request(service: TestClient) -> None:
+    body = {"hyps": ["the cat สวัสดี"], "refs": ["a cat สวัสดีครับ"]}
+    answer = service.post("/v1/score", json=body)
+    assert answer.status_code == 200, answer.text
+    warnings = answer.json()["warnings"]
+    assert any("use 'options': {'model': 'muse'}, which supports Thai" in warning for warning in warnings), warnings
