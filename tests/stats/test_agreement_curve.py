@@ -27,6 +27,7 @@ def planted(count: int, *, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
     return sizes, (random.random(count) < PLANTED.predict(sizes)).astype(float)
 
 
+@pytest.mark.heavy
 def test_fit_recovers_planted_numbers() -> None:
     fit = fit_agreement(*planted(40_000))
     assert fit.ceiling == pytest.approx(PLANTED.ceiling, abs=0.02)
@@ -41,6 +42,7 @@ def test_fit_does_not_depend_on_the_unit() -> None:
     assert large.shape == pytest.approx(small.shape, rel=1e-4)
 
 
+@pytest.mark.heavy
 def test_no_other_curve_has_a_higher_likelihood() -> None:
     """A grid search is the independent check of the optimiser."""
     sizes, outcomes = planted(300)
@@ -74,6 +76,7 @@ def test_a_weight_of_two_equals_a_pair_twice() -> None:
     assert weighted == pytest.approx(twice, rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_intervals_contain_the_planted_curve() -> None:
     sizes, outcomes = planted(600)
     units = [(row % 2, row % 14) for row in range(600)]

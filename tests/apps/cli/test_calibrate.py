@@ -9,6 +9,8 @@ import pytest
 from nlgauge.apps.cli import main
 from nlgauge.studies.calibrate.curves import AgreementCurves
 
+pytestmark = pytest.mark.heavy
+
 #: Systems of a language pair, of which the first keeps all words of the reference.
 _SYSTEMS = 7
 

@@ -12,6 +12,8 @@ from nlgauge.errors import RecipeError
 from nlgauge.studies.compare.gates import GateResult, gate
 from nlgauge.studies.compare.systems import compare
 
+pytestmark = pytest.mark.heavy
+
 
 def decide(curves: str, min_agreement: float | None, metric: str = "chrf") -> GateResult:
     """The gate for a new system that is worse: the old one of the texts."""

@@ -23,6 +23,8 @@ from nlgauge.studies.calibrate.study import (
     smallest_groups,
 )
 
+pytestmark = pytest.mark.heavy
+
 SIGNATURE = "bertscore|layer:4|idf:none|multiref:best-f|rescale:no|refs:1|model:minilm|weights:53aa51172d14|"
 SIGNATURE += (
     "tokenizer:be50c3628f2b|config:f90758c9ccb5|maxlen:512|engine:onnxruntime-1.31.1-fp32|nlgauge:0.2.0|sig:1"
