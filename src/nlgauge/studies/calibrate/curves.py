@@ -31,7 +31,9 @@ from nlgauge.stats.agreement_curve import AgreementFit, ReliabilityBin
 
 #: Shipped curves by name, and their files.
 _SHIPPED = {
-    "wmt": ("wmt_text",),
+    "wmt": ("wmt_text", "wmt_minilm", "wmt_mpnet"),
+    "summeval": ("summeval",),
+    "tac": ("tac",),
 }
 
 #: The choice that switches statements off.

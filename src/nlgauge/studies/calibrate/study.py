@@ -362,6 +362,8 @@ def _threshold(
 
 def _change(groups: Sequence[ScoredGroup], others: Sequence[ScoredGroup]) -> float | None:
     """The largest change of a difference between two systems in another precision; None for the same numbers."""
+    if not others:
+        return None
     by_place = {(group.data, group.langpair): group for group in groups}
     changes = [0.0]
     for other in others:
