@@ -82,8 +82,8 @@ def test_the_scripts_of_the_multilingual_model_are_those_of_its_languages() -> N
 
 
 def test_layers_of_the_paper_are_those_of_its_table_and_are_documented() -> None:
-    rows = dict(re.findall(r"\| `([a-z0-9-]+)` \| (\d+ \| \d+) ", PAGE.read_text(encoding="utf-8")))
-    assert {name: tuple(map(int, row.split(" | "))) for name, row in rows.items()} == PAPER_LAYERS
+    layers = re.findall(r"`([a-z0-9-]+)` (\d+) of (\d+)", PAGE.read_text(encoding="utf-8"))
+    assert {name: (int(total), int(layer)) for name, layer, total in layers} == PAPER_LAYERS
     assert len(PAPER_LAYERS) == 12
     assert all(0 < layer < total for total, layer in PAPER_LAYERS.values())
     assert PAPER_LAYERS["roberta-large"] == (24, 17)
