@@ -245,6 +245,9 @@ def _from_tutorial(page: str, written: str, path: Path) -> None:
         path.write_bytes(Path(folder, written).read_bytes())
 
 
+#: Random segments per system; int8 moves no score by more than the tolerance of a curve.
+CURVE = ("--target", "en", "--segments", "1000", "--precision", "int8", "--check-precision", "fp32")
+
 META = ("bertscore", "moverscore", "moverscore:n=2", "baryscore", "baryscore:profile=released", "chrf", "bleu")
 FACTORS = ("--released", "bertscore", "moverscore", "bleurt", "laser", "--factor", "SEM", "syn", "lex", "mor")
 
@@ -275,6 +278,12 @@ FIGURES = {
             takes="long",
         ),
         Figure("wmt17-sensitivity", made_by=draw_sensitivity, needs=["data"], takes="long"),
+        Figure(
+            "agreement",
+            ["study", "calibrate", "--data", "wmt17", "wmt18", "--at", "DATA", *CURVE, "--metric", "bertscore"],
+            needs=["data"],
+            takes="long",
+        ),
         Figure("costs", made_by=draw_costs, needs=["a quiet machine"], takes="minutes"),
         Figure("readme", made_by=draw_readme, needs=["data"]),
         Figure("report", made_by=draw_report, needs=["data", "a browser"], takes="a minute"),
