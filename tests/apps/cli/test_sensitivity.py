@@ -102,7 +102,7 @@ def test_data_with_human_scores(run: Run, data_folder: Path) -> None:
         (("--preset", "all"), "--data"),
         (("a.txt", "--refs", "ref.txt"), "--preset"),
         (("a.txt", "--refs", "ref.txt", "--preset", "all", "--study", "x.toml"), "--study"),
-        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--data", "wmt17"), "either"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--data", "wmt17"), "cannot be combined"),
         (("--data", "wmt17", "--preset", "all"), "--at"),
         (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "level"), "KEY=VALUE"),
         (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "colour=red"), "colour"),

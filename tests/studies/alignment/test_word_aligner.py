@@ -12,7 +12,7 @@ import pytest
 from scipy.special import digamma
 
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.from_texts import link_f1
+from nlgauge.studies.alignment.evaluation import link_f1
 from nlgauge.studies.alignment.word_aligner import (
     AlignerOptions,
     Links,
