@@ -24,6 +24,7 @@ from nlgauge.core import engine as windows_module
 from nlgauge.core.registry import METRICS, built_in_metrics
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.scales import Bounds
+from nlgauge.studies.alignment.lexicon import train_lexicon
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
 pytestmark = [
@@ -69,6 +70,7 @@ ALONE = [
     "yisi1:idf=none",
     "yisi1:idf=none,n=3",
     "lexical-graph:vectors=VECTORS",
+    "ibm1:lexicon=LEXICON",
 ]
 
 #: Metrics whose scores depend on the corpus by their definition.
@@ -100,6 +102,7 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "lexical-graph:vectors=VECTORS": "as lc",
     "lexical-chain": "a text without a noun in several sentences has no chain, and scores 0",
     "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN": "fewer words, larger chunks",
+    "ibm1:lexicon=LEXICON": "a text is no translation of itself",
     "learned": "a weight can be negative, and the score is on the scale of human ratings",
 }
 
@@ -120,6 +123,10 @@ def resolved(metric: str) -> str:
         path = Path(tempfile.mkdtemp(prefix="nlgauge-vectors-")) / "vectors.txt"
         path.write_text("cat 1 0\nferry 0.9 0.1\nrain 0 1\n", encoding="utf-8")
         return metric.replace("VECTORS", str(path))
+    if "LEXICON" in metric:
+        path = Path(tempfile.mkdtemp(prefix="nlgauge-lexicon-")) / "lexicon.npz"
+        train_lexicon(["die fähre", "der regen", "die katze"], ["the ferry", "the rain", "the cat"]).save(path)
+        return metric.replace("LEXICON", str(path))
     if "FROZEN" not in metric:
         return metric
     texts = ["The ferry was cancelled.", "Nobody wrote a letter to the baker."]
@@ -258,6 +265,7 @@ ANY_TEXT = [
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
     "learned",
+    "ibm1:lexicon=LEXICON",
     *ROUNDING_DECIDES,
 ]
 

@@ -124,10 +124,8 @@ class Corpus:
         if self.against_source:
             return self
         if self.sources is None:
-            msg = (
-                f"{metric} needs the source texts; pass them with sources=, "
-                f"or compare with references: {metric}:against=refs"
-            )
+            other = f", or compare with references: {metric}:against=refs" if choice else ""
+            msg = f"{metric} needs the source texts; pass them with sources={other}"
             raise InputError(msg)
         return self._with_sources
 

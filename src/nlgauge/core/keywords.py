@@ -27,12 +27,14 @@ class _Metric(TypedDict, total=False):
     distance_as: Literal["one-minus", "negative"]
     exponents: str
     fit: str | PathLike[str]
+    floor: float
     focus: Literal["nn", "entity"]
     gamma: float
     gap: int
     idf: str | PathLike[str]
     layer: int | str | None
     lengths: Literal["unit", "own", "profile"]
+    lexicon: str | PathLike[str]
     lm: str | PathLike[str]
     lm_weight: float
     lookup: Literal["stems", "words"]

@@ -403,7 +403,7 @@ class TextMetric(Metric):
     """A metric that scores the texts themselves, usually through another package."""
 
     against: ClassVar[str] = "refs"
-    """What hypotheses are compared with: `refs` or `nothing`."""
+    """What hypotheses are compared with: `refs`, `source` (given as the only reference) or `nothing`."""
     needs_sources: ClassVar[bool] = False
     """Whether the metric compares with the sources as well; then `score_texts` gets them as the keyword `sources`."""
 

@@ -112,10 +112,8 @@ class TextPairs(Corpus):
         if what == "refs":
             return self
         if len(self.idf_documents[""]) == len(self.texts):
-            msg = (
-                f"{metric} needs the source texts; pass them as the second list, "
-                f"or compare the texts with each other: {metric}:against=refs"
-            )
+            other = f", or compare the texts with each other: {metric}:against=refs" if choice else ""
+            msg = f"{metric} needs the source texts; pass them as the second list{other}"
             raise InputError(msg)
         return self._with_sources
 

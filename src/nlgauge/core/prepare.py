@@ -170,13 +170,19 @@ def _prepare_texts(
     metrics: Mapping[int, TextMetric], corpus: Corpus, options: RunOptions, *, warn: bool
 ) -> dict[int, PreparedTextMetric]:
     """Prepare metrics without a model, which share their notes."""
-    notes = check_texts(corpus, empty=options.empty) if metrics else {}
-    if warn:
-        warn_about_empty(notes, corpus.names, metrics.values())
     prepared = {}
+    checked: dict[bool, dict[str, SegmentNotes]] = {}
+    for of_source in (False, True):
+        own = [metric for metric in metrics.values() if (metric.against == "source") == of_source]
+        if own:
+            view = corpus.compared_with("source", metric=own[0].name, choice=False) if of_source else corpus
+            checked[of_source] = check_texts(view, empty=options.empty)
+            if warn:
+                warn_about_empty(checked[of_source], corpus.names, own)
     for number, metric in metrics.items():
         hypotheses_only = metric.against == "nothing"
-        view = corpus if hypotheses_only else corpus.compared_with("refs", metric=metric.name, choice=False)
+        view = corpus if hypotheses_only else corpus.compared_with(metric.against, metric=metric.name, choice=False)
+        notes = checked[metric.against == "source"]
         if metric.needs_sources and corpus.sources is None:
             msg = f"{metric.name} needs the source texts as well as references; pass them with sources="
             raise InputError(msg)

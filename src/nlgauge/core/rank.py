@@ -264,10 +264,9 @@ def _rank_by_each_other(
 ) -> Ranking:
     for member in recipe.base_metrics:
         if getattr(member, "against", "refs") == "source":
-            msg = (
-                f"{member.name} compares with the source texts; pass them with sources=, "
-                f"or use the metric {member.name}:against=refs and pass references with refs="
-            )
+            other = f", or use the metric {member.name}:against=refs and pass references with refs="
+            msg = f"{member.name} compares with the source texts; pass them with sources="
+            msg += other if "against" in member.options() else ""
             raise InputError(msg)
     texts = [text for group in groups for text in group]
     ends = list(accumulate(map(len, groups)))

@@ -24,6 +24,7 @@ if typing.TYPE_CHECKING:  # at run time, __getattr__ below imports them
     from nlgauge.metrics.edit_rates import WER as WER
     from nlgauge.metrics.eed import EED as EED
     from nlgauge.metrics.focus_frequency import FocusFrequency as FocusFrequency
+    from nlgauge.metrics.ibm1 import IBM1 as IBM1
     from nlgauge.metrics.learned import Learned as Learned
     from nlgauge.metrics.lexical_chain import LexicalChain as LexicalChain
     from nlgauge.metrics.meteor import METEOR as METEOR
@@ -59,6 +60,7 @@ _FILES = {
     "EED": "eed",
     "EntityGraph": "cohesion",
     "FocusFrequency": "focus_frequency",
+    "IBM1": "ibm1",
     "JS": "distributions",
     "LC": "cohesion",
     "Learned": "learned",

@@ -66,6 +66,20 @@ class WordSpan(NamedTuple):
     end: int
 
 
+def bare_words(text: str) -> list[str]:
+    """Split a text at white space: lower case, without punctuation around a word.
+
+    A word of punctuation only stays, so that words keep their numbers.
+
+    >>> bare_words('He said: "No!" - twice')
+    ['he', 'said', 'no', '-', 'twice']
+    """
+    return [_OUTER.sub("", word).lower() or word for word in text.split()]
+
+
+_OUTER = re.compile(r"^[^\w]+|[^\w]+$")
+
+
 def split_words(text: str, rule: str = "words") -> tuple[WordSpan, ...]:
     """Split a text into words; every character that is not white space belongs to exactly one.
 

@@ -22,6 +22,7 @@ from nlgauge.apps.cli.align_fit import (
     resolve_layer,
     warn_of_languages,
 )
+from nlgauge.apps.cli.align_lexicon import LEXICON
 from nlgauge.apps.cli.common import (
     MESSAGES,
     MODEL,
@@ -61,7 +62,6 @@ from nlgauge.studies.alignment.word_aligner import (
     align_words,
     format_links,
     read_alignments,
-    split_words,
 )
 from nlgauge.studies.alignment.word_cosines import (
     PAIRS,
@@ -73,6 +73,7 @@ from nlgauge.studies.alignment.word_cosines import (
 )
 from nlgauge.studies.alignment.word_spaces import AlignmentInputs
 from nlgauge.text.typology import load_typology
+from nlgauge.text.words import bare_words
 from nlgauge.vectors.remap import METHODS, Remapping
 from nlgauge.vectors.transforms import NORM_MODES, LanguageMeans, load_map
 
@@ -419,7 +420,7 @@ def _cosines(args: argparse.Namespace) -> int:
 
 def _words(args: argparse.Namespace) -> int:
     """Align words, and write the links."""
-    source, target = ([split_words(text) for text in texts] for texts in parallel_texts([args.source, args.target]))
+    source, target = ([bare_words(text) for text in texts] for texts in parallel_texts([args.source, args.target]))
     for spec, texts in ((args.source, source), (args.target, target)):
         if sum(map(len, texts)) < 2 * sum(map(bool, texts)):
             msg = f"{file_label(spec)} has fewer than two words per line; separate the words by spaces"
@@ -537,6 +538,7 @@ COMMANDS = {
   nlgauge score out.en -s src.de -m xmoverscore:n=1,transforms=joined.npz --model joined.vec
 """,
     ),
+    "align lexicon": LEXICON,
     "align train": Command(
         run=_train,
         flags=(

@@ -122,15 +122,29 @@ def fit_direction(
     given: Sequence[Words], generated: Sequence[Words], *, options: AlignerOptions | None = None
 ) -> DirectedAlignment:
     """Fit the model in which each word of `generated` comes from a word of `given`."""
-    if len(given) != len(generated):
-        msg = f"parallel texts need the same number of lines, got {len(given)} and {len(generated)}"
-        raise InputError(msg)
+    check_parallel(given, generated)
     chosen = options or AlignerOptions()
     model = _Model(given, generated, chosen)
     for _ in range(chosen.rounds):
         model.improve()
     table = WordTable(*model.pairs, model.probability, model.given_words, model.words)
     return DirectedAlignment(model.best_origins(), model.tension, table)
+
+
+def fit_model_1(given: Sequence[Words], generated: Sequence[Words], *, rounds: int = 5) -> WordTable:
+    """Fit IBM model 1 (Brown et al. 1993), without a prior: all given words and none are equally probable origins."""
+    check_parallel(given, generated)
+    model = _Model1(given, generated, AlignerOptions(rounds=rounds, prior=0.0))
+    for _ in range(rounds):
+        model.improve()
+    return WordTable(*model.pairs, model.probability, model.given_words, model.words)
+
+
+def check_parallel(given: Sequence[Words], generated: Sequence[Words]) -> None:
+    """Refuse texts that are not pairs."""
+    if len(given) != len(generated):
+        msg = f"parallel texts need the same number of lines, got {len(given)} and {len(generated)}"
+        raise InputError(msg)
 
 
 class _Block(NamedTuple):
@@ -232,6 +246,14 @@ class _Model:
             self.tension = float(np.clip(self.tension + step, *_TENSIONS))
 
 
+class _Model1(_Model):
+    """The same with equal weights of all given words and none."""
+
+    def _weights(self, block: _Block) -> NDArray[np.float64]:
+        weights: NDArray[np.float64] = self.probability[block.cells]
+        return weights
+
+
 def _number(
     texts: Sequence[Words], first: tuple[None, ...] = ()
 ) -> tuple[list[NDArray[np.int64]], tuple[Hashable, ...]]:
@@ -306,20 +328,6 @@ def symmetrise(forward: set[tuple[int, int]], backward: set[tuple[int, int]], *,
             if link[0] not in sources and link[1] not in targets:
                 add(link)
     return tuple(sorted(links))
-
-
-def split_words(text: str) -> list[str]:
-    """Split a text at white space for the aligner: lower case, without punctuation around a word.
-
-    A word of punctuation only stays, so that words keep their numbers.
-
-    >>> split_words('He said: "No!" - twice')
-    ['he', 'said', 'no', '-', 'twice']
-    """
-    return [_OUTER.sub("", word).lower() or word for word in text.split()]
-
-
-_OUTER = re.compile(r"^[^\w]+|[^\w]+$")
 
 
 def parse_links(line: str, *, where: str) -> Links:

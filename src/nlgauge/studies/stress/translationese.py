@@ -36,8 +36,9 @@ from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.io.table import LINE, Cell, Table
 from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import bootstrap_mean
-from nlgauge.studies.alignment.word_aligner import AlignerOptions, Links, align_words, split_words
+from nlgauge.studies.alignment.word_aligner import AlignerOptions, Links, align_words
 from nlgauge.studies.stress.triples import DrawOptions
+from nlgauge.text.words import bare_words
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -191,16 +192,16 @@ def rewrite(
     if not parallel:
         msg = "the lexicon needs parallel text other than the tested pairs"
         raise InputError(msg)
-    left, right = ([split_words(pair[side]) for pair in parallel] for side in (0, 1))
+    left, right = ([bare_words(pair[side]) for pair in parallel] for side in (0, 1))
     lexicon = make_lexicon(left, right)
     spellings = _spellings([target for _, target in parallel])
     missing, count = 0, 0
     literal = []
     for source, reference in zip(sources, references, strict=True):
-        words, names = [], set(split_words(reference))
+        words, names = [], set(bare_words(reference))
         for word in source.split():
             before, _, behind = _split(word)
-            (key,) = split_words(word)
+            (key,) = bare_words(word)
             best = lexicon.get(key)
             count += 1
             missing += best is None
@@ -210,7 +211,7 @@ def rewrite(
                 words.append(word)
         literal.append(_capitalised(" ".join(words)))
     # The tested pairs take part here, because their own words are linked.
-    own = ([split_words(text) for text in texts] for texts in (sources, references))
+    own = ([bare_words(text) for text in texts] for texts in (sources, references))
     sides = [[*side, *more] for side, more in zip(own, (left, right), strict=True)]
     links = align_words(*sides)[: len(sources)]
     chance = np.random.default_rng(seed)

@@ -21,6 +21,7 @@ const USES = {
   eed: ["EED", "Character edits, with free moves of words."],
   "entity-graph": ["Entity graph", "Coherence of a document: whether neighbouring sentences share nouns."],
   "focus-frequency": ["Focus frequency", "Difference in how often documents mention their nouns. Without a model."],
+  ibm1: ["IBM1", "Translation quality from the source, by word translations of parallel texts."],
   js: ["JS", "Difference in the words that summaries use."],
   lc: ["LC", "Lexical cohesion of a document: how many of its words are repeated."],
   learned: ["Learned metric", "Several metrics, combined as human ratings of translations suggest."],
