@@ -21,7 +21,9 @@ from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelNa
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.foci import WordVectorFile
 from nlgauge.metrics.parts.learned_weights import WeightsChoice
+from nlgauge.metrics.parts.lexicon import LexiconFile
 from nlgauge.metrics.parts.word_matches import SynonymSource
+from nlgauge.studies.alignment.lexicon import train_lexicon
 from nlgauge.testing import HYPOTHESES, REFERENCES
 
 #: Values of kinds whose values cannot be listed.
@@ -104,6 +106,9 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
     elif isinstance(kind, WordVectorFile):
         (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
         yield str(folder / "vectors.txt")
+    elif isinstance(kind, LexiconFile):
+        train_lexicon(HYPOTHESES, REFERENCES).save(folder / "other.npz")
+        yield str(folder / "other.npz")
     else:  # models of whole texts are another folder's test; numbers joined by + are named above
         assert isinstance(kind, LanguageModelName | SentenceModelName | NumberList | AnnotatorName | WeightsChoice), (
             f"no other value for {about.name}"
@@ -123,6 +128,9 @@ def result(metric: type[nlgauge.plugin.Metric], folder: Path, **options: Any) ->
         options["model"] = str(folder / "words.txt")
     if metric.name in ("lexical-graph", "rouge-we"):  # which have no vectors of their own
         options = {"vectors": str(folder / "own.txt")} | options
+    if metric.name == "ibm1":
+        train_lexicon(REFERENCES, HYPOTHESES).save(folder / "own.npz")
+        options = {"lexicon": str(folder / "own.npz")} | options
     score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
     return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
 
