@@ -31,7 +31,7 @@ Profiles and deviations
 
 There are no profiles. Popović scores words, morphemes and parts of speech (4-grams) and combines them; this is the
 score of words. Texts of morphemes or of tags, separated by spaces, can be given instead of words. The floor of unseen
-pairs is not published; 1e-7 is ours. The length of both sides normalises the logarithm.
+pairs and the mean of both directions are ours.
 
 Relations
 ---------
