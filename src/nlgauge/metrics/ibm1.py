@@ -29,14 +29,13 @@ in both directions.
 Profiles and deviations
 -----------------------
 
-There are no profiles. Popović scores words, morphemes and parts of speech (4-grams) and combines them; this is the
-score of words. Texts of morphemes or of tags, separated by spaces, can be given instead of words. The floor of unseen
-pairs and the mean of both directions are ours.
+There are no profiles. Popović also scores morphemes and 4-grams of parts of speech; this is the score of words. Texts
+of morphemes or tags, separated by spaces, can be given instead. `floor` and the mean of both directions are ours.
 
 Relations
 ---------
 
-- XMoverScore, its neighbour in the tables of WMT17, compares vectors in place of a lexicon.
+- XMoverScore, its neighbour in tables of WMT19, compares vectors in place of a lexicon.
 - `nlgauge align words` links words by a model with positions.
 
 Citation
