@@ -35,6 +35,8 @@ def in_flags(message: str, flags: Iterable[str]) -> str:
     'score these pairs 0 (-m NAME:unknown=zero)'
     >>> in_flags("add references (refs=) or sources (sources=)", ["refs", "source"])
     'add references (--refs) or sources (--source)'
+    >>> in_flags("or write it anyway with unproven=True", ["unproven"])
+    'or write it anyway with --unproven'
     """
     names = set(flags)
     message = _replace(
@@ -58,8 +60,13 @@ def in_fields(message: str, fields: Iterable[str]) -> str:
     "score these pairs 0 ('options': {'unknown': 'zero'})"
     >>> in_fields("add references (refs=) or sources (sources=)", ["ref", "source"])
     "add references ('ref') or sources ('source')"
+    >>> in_fields("unknown metric 'blue'; did you mean 'bleu'? See 'nlgauge list'", ["metric"])
+    "unknown metric 'blue'; did you mean 'bleu'? See GET /v1/metrics"
     """
     names = set(fields)
+    message = re.sub(r"'nlgauge (list|show [\w-]+)'", "GET /v1/metrics", message)
+    if "options" in names:
+        message = re.sub(r"^unknown keyword (?='[^']*' for )", "unknown field in 'options': ", message)
     return _replace(
         message,
         names,
@@ -83,7 +90,7 @@ def _replace(
     for absent in _OPTIONAL - spelled.keys() if spelled else ():
         message = re.sub(rf", or [^,;]*\b{absent}='[^']*'( \([^)]*\))?", "", message)
     if spelled:
-        for end in (r"='([^']*)'", _NO_VALUE):
+        for end in (r"='([^']*)'", r"=True\b", _NO_VALUE):
             message = re.sub(
                 _any_of(spelled) + end,
                 lambda match: known(spelled[match[1]], match[2] if match.lastindex == 2 else ""),

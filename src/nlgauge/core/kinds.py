@@ -183,7 +183,8 @@ class Float(Kind):
         lower = f"from {self.low:g}" if math.isfinite(self.low) else ""
         lower = f"above {self.above:g}" if math.isfinite(self.above) else lower
         upper = f"below {self.below:g}" if math.isfinite(self.below) else ""
-        lower = f"{lower} to {self.most:g}" if math.isfinite(self.most) else lower
+        if math.isfinite(self.most):
+            lower = f"{lower} and at most {self.most:g}" if math.isfinite(self.above) else f"{lower} to {self.most:g}"
         ends = [end for end in (lower, upper) if end]
         number = f"a number of {self.unit}" if self.unit else "a number"
         return " ".join([number, ", ".join(ends)]) if ends else "a finite number"

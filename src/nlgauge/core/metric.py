@@ -393,6 +393,14 @@ def reads_sources(metrics: Iterable[Metric]) -> bool:
     )
 
 
+def can_read_sources(metrics: Iterable[Metric]) -> bool:
+    """Whether one of them compares with sources, or has an option to do so."""
+    recipes = list(metrics)
+    return reads_sources(recipes) or any(
+        "against" in metric.options() for recipe in recipes for metric in recipe.base_metrics
+    )
+
+
 def needs_no_reference(metrics: Iterable[Metric]) -> bool:
     """Whether all of them read the hypotheses only, so neither references nor sources are needed."""
     return all(getattr(metric, "against", "refs") == "nothing" for metric in metrics)

@@ -50,7 +50,9 @@ class PruneOptions(OptionSet):
     called: ClassVar[str] = "pruning"
 
     prune: bool = option(
-        False, Flag(), help="compare candidates that are unlikely to win with fewer others (default: exact)"
+        False,
+        Flag(),
+        help="faster, approximate: stop comparing a candidate once it is unlikely to win",
     )
     seed: int = seed_option(needs="prune")
 

@@ -227,7 +227,7 @@ def rank(
         metric: As in `nlgauge.score`. Default: BERTScore.
         sources: By segment, the source text, for a metric that compares with the source.
         options: As in `nlgauge.score`, except `alignments`; `prune=True` drops candidates early that are unlikely to
-            be the most similar to the others, with random numbers of `seed` (default: exact).
+            be the most similar to the others, with random numbers of `seed` (default: compare all).
 
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
     ['The cat sat.']
@@ -239,7 +239,10 @@ def rank(
     if refs is None and sources is None:
         return _rank_by_each_other(recipes[0], groups, run, check, pruning)
     if pruning.prune:
-        msg = "prune needs candidates that are compared with each other; leave out prune, or references and sources"
+        msg = (
+            "prune= works only without refs= and sources=, when candidates are compared with each other; "
+            "leave out prune=, or leave out refs= and sources="
+        )
         raise RecipeError(msg)
     return _rank_by_references(recipes[0], groups, refs, sources, run, check)
 

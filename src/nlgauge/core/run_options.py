@@ -56,7 +56,7 @@ class RunOptions(OptionSet):
 
     engine: str = option("onnx", EngineName(), help="backend", local=True)
     precision: str = option(
-        DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision; fp16, bf16: engine torch", local=True
+        DEFAULT_PRECISION, Choice(*PRECISIONS), help="precision; fp16 and bf16 need engine torch", local=True
     )
     device: str = option(
         "auto",

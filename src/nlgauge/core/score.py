@@ -132,7 +132,7 @@ def describe_count(name: str, count: int) -> str:
     if name == "errors":
         return f"{count} row{'s' if count > 1 else ''} that could not be scored"
     if name == "pairs":
-        return f"parts scaled by their range over these {count} pairs; comparable only within this run"
+        return f"parts scaled to their minimum and maximum over these {count} pairs; not comparable with other runs"
     if name not in NOTES:
         return f"{name} {count}"
     meaning = NOTES[name].meaning.rpartition("in the run: ")[2]

@@ -316,7 +316,7 @@ def _short_notes(scores: Sequence[Score]) -> list[str]:
         counts = [
             describe_count(key, int(text))
             for key, text in score.signature.run.items()
-            if text.isdigit() and text != "0"
+            if text.isdigit() and text != "0" and key != "range"  # a digest can consist of digits
         ]
         head = "" if len(scores) == 1 and score.system is None else f"{name}: "
         notes += [f"{head}{', '.join(counts)}"] * bool(counts)

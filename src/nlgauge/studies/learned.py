@@ -123,8 +123,8 @@ class LearnStudy(Result):
         if not validation.proven:
             msg = (
                 f"the combination is not proven to be better than its best member {validation.best_member!r}: "
-                f"gain {_format_gain(validation)}; use that member, collect more ratings, or write it anyway "
-                "(unproven=True)"
+                f"gain {_format_gain(validation)}; use that member, collect more ratings, or write it anyway with "
+                "unproven=True"
             )
             raise InputError(msg)
 

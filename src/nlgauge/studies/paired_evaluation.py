@@ -183,7 +183,7 @@ class RankingOptions(OptionSet):
     ties: Literal["second", "drop", "half"] = option(
         "second",
         Choice("second", "drop", "half"),
-        help="how to count a tie; as a win of the second system, not at all, or as half a win each",
+        help="treatment of ties; second: a win of the second system, drop: left out, half: half a win each",
     )
     tie_tolerance: float = option(
         0.0, Float(0, 1), help="scores tie if they differ by at most this share of the larger one"
@@ -195,7 +195,7 @@ class RankingOptions(OptionSet):
     design: Literal["coded", "appendix"] = option(
         "coded",
         Choice("coded", "appendix"),
-        help="simulation of systems; as in the code of Peyrard et al. 2021, or as in their appendix A.2",
+        help="simulation of systems; coded: as in the code of Peyrard et al. 2021, appendix: as in appendix A.2",
     )
 
     frames: str | None = option(

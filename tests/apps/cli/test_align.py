@@ -114,7 +114,7 @@ def test_sentence_vectors(run: Run, refused: Refusal, folder: Path) -> None:
     assert "umd of 6 pairs of sentences" in result.err
     assert Remapping.load(folder / "map.npz").origin.layer == -1
     few = refused(1, *FIT, "--level", "sentence", "-o", "few.npz", "--quiet")
-    assert "6 pairs do not determine a map of 384 dimensions" in few
+    assert "the texts give 6 pairs of sentences, but a map of method 'clp' needs at least 384" in few
     same = ("align", "fit", "--parallel", "a.txt", "a.txt", "--model", "minilm", "--level", "sentence")
     assert "both sides are the same text" in refused(1, *same, "-o", "few.npz", "--quiet")
     named = ("--source-lang", "en", "--target-lang", "en")
@@ -187,7 +187,7 @@ def test_invalid_fits_are_refused(run: Run, refused: Refusal, folder: Path) -> N
     )
     for method in ("clp", "centred", "lsq"):
         few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
-        assert "pairs do not determine a map of 384 dimensions" in few
+        assert "needs at least 384; provide more parallel text, or use --method umd" in few
     assert "cannot be written to standard output" in refused(1, *FIT, "-o", "-")
     means = ("build", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
     assert "cannot be written to standard output" in refused(1, *means)

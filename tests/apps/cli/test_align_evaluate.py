@@ -108,7 +108,7 @@ def test_maps_of_one_file_name_and_another_layer(run: Run, folder: Path) -> None
 
 
 def test_invalid_evaluations_are_refused(run: Run, refused: Refusal, two_languages: Path) -> None:
-    assert "use --maps FILE or --fit-on" in refused(2, *HELD_OUT)
+    assert "add --maps FILE, --fit-on SOURCE TARGET, --norms NORM" in refused(2, *HELD_OUT)
     write_lines(
         two_languages / "other.vec", [f"l{n} {n} 1 2" for n in range(9)] + [f"r{n} 1 {n} 2" for n in range(9)]
     )
@@ -120,7 +120,7 @@ def test_invalid_evaluations_are_refused(run: Run, refused: Refusal, two_languag
     short = ("--rated", "left.txt", "right.txt", "human.txt")
     assert "got 30, 30 and 29" in refused(1, *HELD_OUT, "--maps", "clp.npz", *short)
     few = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "minilm", "--quiet")
-    assert "do not determine a map of 384" in refused(1, *few, "--fit-on", "a.txt", "ref.txt")
+    assert "needs at least 384; provide more parallel text" in refused(1, *few, "--fit-on", "a.txt", "ref.txt")
     write_lines(two_languages / "human.txt", ["good"] * 30)
     rated = ("--rated", "left.txt", "right.txt", "human.txt")
     assert "human.txt, line 1: expected a score, got 'good'" in refused(1, *HELD_OUT, "--maps", "clp.npz", *rated)

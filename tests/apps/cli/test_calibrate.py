@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nlgauge.apps.cli import main
+from nlgauge.errors import InputError
 from nlgauge.studies.calibrate.curves import AgreementCurves
 
 pytestmark = pytest.mark.heavy
@@ -84,3 +85,15 @@ def test_file_is_used_by_compare(packages: Path, capsys: pytest.CaptureFixture[s
     assert main(call) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "among Made system pairs with a difference this large, human raters preferred the same system in" in text
+
+
+def test_default_metric_is_used(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics: list[str] = []
+
+    def stop(_: object, recipes: list[str], **__: object) -> None:
+        metrics.extend(recipes)
+        raise InputError
+
+    monkeypatch.setattr("nlgauge.apps.cli.calibrate.calibrate", stop)
+    assert main(["study", "calibrate", "--data", "wmt17", "--target", "en"]) == 1
+    assert [metric.partition(":")[0] for metric in metrics] == ["bertscore"]

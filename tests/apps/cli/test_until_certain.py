@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_several_systems_and_documents(run: Run) -> None:
 @pytest.mark.parametrize(
     ("files", "flags", "status", "sentence"),
     [
-        (("base", "worse"), (), 3, "gate failed: worse is worse than base: chrf difference -"),
+        (("base", "worse"), (), 3, "gate failed: worse is worse than base: chrf difference +"),
         (("worse", "base"), (), 0, "gate passed: no significant drop: chrf difference +"),
         (("base", "worse"), ("--margin", "1"), 3, "gate failed: worse is worse than base by more than 1: chrf"),
         (("base", "same"), ("--margin", "20"), 0, "gate passed: same is not worse than base by more than 20: chrf"),
@@ -80,6 +81,16 @@ def test_gate_until_certain(
     assert result.status == status, result.err
     assert result.out.startswith(sentence)
     assert ("passed" in sentence) or result.err.startswith(f"nlgauge: {sentence}")
+
+
+@pytest.mark.parametrize("files", [("base", "worse"), ("worse", "base"), ("base", "same")])
+def test_gate_and_statement_have_the_same_numbers(run: Run, files: tuple[str, str]) -> None:
+    gate, statement = run("compare", *(f"{name}.txt" for name in files), *EARLY, "--gate").out.splitlines()[:3:2]
+    numbers = re.compile(r"difference \S+ in favour of \w+, interval \S+ to [^\s;,]+")
+    (in_gate,), (in_statement,) = numbers.findall(gate), numbers.findall(statement)
+    assert in_gate == in_statement
+    if "worse" in files:
+        assert "in favour of base" in in_gate
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,8 @@ class TestGate:
         result = gate_early(compare_until_certain(TWO, REFS, ["chrf", "rouge1"]), base="base", new="new")
         assert result.gate is not None
         assert (result.gate.result, [row.result for row in result.gate.rows]) == ("failed", ["failed", "failed"])
-        assert result.gate.headline.startswith("gate failed: new is worse than base: chrf difference -")
+        assert result.gate.headline.startswith("gate failed: new is worse than base: chrf difference +")
+        assert "in favour of base, interval +" in result.gate.headline
         assert "stopped after 50 of 300 segments" in result.gate.sentence
         assert result.render("text").startswith("gate failed: ")
         assert result.to_dict()["gate"]["rows"][0]["n"] == 50

@@ -119,7 +119,7 @@ def test_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("metric = [", "cannot read study"),
+        ("metric = [", "is not valid TOML: "),
         ('metric = ["moverscore"]', r"\[\[sweep\]\]"),
         ('colour = 1\n[[sweep]]\nn = ["1", "2"]', "colour"),
         ('[[sweep]]\ncolour = ["1", "2"]', "colour"),

@@ -286,7 +286,10 @@ def _train_with_progress(args: argparse.Namespace, bitexts: list[Bitext], option
 
 def _evaluate(args: argparse.Namespace) -> int:
     if not (args.maps or args.fit_on or args.norms or args.layers or args.epoch_maps):
-        msg = "nothing to evaluate; use --maps FILE or --fit-on SOURCE TARGET, --norms, --layers or --epoch-maps"
+        msg = (
+            "nothing to evaluate; add --maps FILE, --fit-on SOURCE TARGET, --norms NORM, --layers N, "
+            "or --epoch-maps FOLDER"
+        )
         raise RecipeError(msg)
     if args.epoch_maps:
         others = ("maps", "fit_on", "norms", "layers")

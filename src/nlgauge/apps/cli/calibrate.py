@@ -78,7 +78,7 @@ COMMANDS = {
             Flags(CalibrateData, "data", only=["data"]),
             Flags(DataOptions, "data", only=["at", "langpairs"]),
             Flags(CalibrateData, "data", only=["target"]),
-            *scoring_flags("bertscore"),
+            *scoring_flags(),
             Flags(CalibrateOptions, "calibration"),
             output_flags(
                 4,

@@ -159,7 +159,7 @@ class CommandParser(argparse.ArgumentParser):
             spellings = {word: own for word, own in _OTHER_WORDS.items() if own in names}
             spellings |= {own: own for own in names}
             closest = closest_name(name, spellings)
-            if not hint:
+            if not hint or (name in spellings and not _has_option(metrics, name)):
                 hint = f"; did you mean '--{spellings[closest]}'?" if closest else f"; see '{self.prog} --help'"
             return f"unknown option {flag!r}{hint}"
         takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
@@ -177,7 +177,13 @@ class CommandParser(argparse.ArgumentParser):
 
 
 #: Words for a flag in other tools.
-_OTHER_WORDS = {"references": "refs", "sources": "source", "out": "output", "language": "lang"}
+_OTHER_WORDS = {
+    "references": "refs",
+    "sources": "source",
+    "out": "output",
+    "language": "lang",
+    "alpha": "confidence-level",
+}
 
 
 def _is_number(text: str) -> bool:
@@ -199,6 +205,14 @@ def _spellings(commands: argparse.Action) -> dict[str, str]:
         for name in action.choices
     }
     return deeper | {name: name for name in parsers}
+
+
+def _has_option(metrics: Sequence[str], name: str) -> bool:
+    """Whether one of the metrics of the command has an option."""
+    from nlgauge.core.registry import METRICS, metric_name  # not needed by a correct command
+
+    known = [metric_name(text).casefold() for text in metrics]
+    return any(name.replace("-", "_") in METRICS[metric].options() for metric in known if metric in METRICS)
 
 
 def _metric_option_hint(name: str, extra: Sequence[str], metrics: Sequence[str]) -> str:
@@ -418,7 +432,7 @@ def _shown(args: argparse.Namespace, name: str, *, value: bool = False) -> str:
     action = args.actions[name]
     metavar = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar
     if not action.option_strings:
-        return str(metavar)
+        return f"argument {metavar}"
     flag: str = action.option_strings[-1]
     return f"{flag} {metavar}" if value and metavar else flag
 

@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement; acc-eq, differences need level topic, spa system",
+        help="agreement; acc-eq and differences at level topic, spa at level system",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(
@@ -70,7 +70,7 @@ class MetaOptions(OptionSet):
     between: bool = option(
         False,
         Flag(),
-        help="correlate metrics and human scores with each other",
+        help="also correlate metrics with each other",
     )
     report: str | None = option(
         None,

@@ -102,7 +102,7 @@ def _reproduce_all(args: argparse.Namespace, folder: str | None) -> int:
 
     def report(entry: ReproducedEntry, number: int, count: int) -> None:
         cells = sum(entry.counts.values())
-        outcome = f"{cells} cells" if cells else f"not run, {_cut(entry.why_not_computed)}"
+        outcome = f"{cells} cells" if cells else f"not run: {_cut(entry.why_not_computed)}"
         limit = ", cut short by the time limit" if entry.limited else ""
         print(f"{number} of {count}, {entry.id}: {outcome} ({entry.seconds:.0f} s{limit})", file=sys.stderr)
 

@@ -47,7 +47,7 @@ from nlgauge.core.kinds import (
     Text,
     TextColumn,
 )
-from nlgauge.core.metric import needs_no_reference
+from nlgauge.core.metric import can_read_sources, needs_no_reference
 from nlgauge.core.options import OptionSet, option, seed_option
 from nlgauge.core.score_layout import Confidence
 from nlgauge.core.score_table import ScoreTable, digests_of_texts
@@ -233,7 +233,8 @@ def _write(args: argparse.Namespace, scores: ScoreTable, confidence: Confidence 
 def _check(args: argparse.Namespace, call: Call) -> None:
     check_systems_first(args)
     if not args.hyps or not (args.refs or args.source or needs_no_reference(call.recipes)):
-        missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
+        source = " or a source (--source SRC)" if can_read_sources(call.recipes) else ""
+        missing = f"references (--refs REF){source}" if args.hyps else "a system's output (HYP)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)
     if args.alignments and args.format != "json":

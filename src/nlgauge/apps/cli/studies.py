@@ -181,7 +181,9 @@ def change_sensitivity(command: Command) -> Command:
     change: dict[str, Any] = {name: {"needs": "data"} for name in ("levels", "agreement", "criterion", "documents")}
     change |= {"preset": {"default": None}, "idf_corpus": {"needs": "preset"}, "metric": unset}
     change["documents"] |= {"help": "resample documents instead of segments", "hidden": True}
-    change |= {"plot": {"help": "figure of the variation over the settings; FILE-ranks: scores under each setting"}}
+    change |= {
+        "plot": {"help": "figure of the variation; a second file, FILE-ranks, shows scores under each setting"}
+    }
     title = "data with human judgements instead of files"
     return command.with_flags(
         data_flags(title, required=False),
@@ -190,7 +192,7 @@ def change_sensitivity(command: Command) -> Command:
         Flags(StudyChoice, SensitivityOptions.called, only=["study", "state"]),
         change=change,
         run=_sensitivity,
-        usage="[HYP ... --refs REF] --preset NAME",
+        usage="[HYP ... --refs REF] (--preset NAME | --study FILE)",
         description="Measure how stop words, idf, sub-words, punctuation and layers change scores.",
         examples="""\
   nlgauge study sensitivity a.txt b.txt --refs ref.txt --preset all

@@ -164,7 +164,11 @@ class WmtPackage:
         for langpair in selected:
             self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
         absent = sorted(set(judged) - set(available))
-        notes = (f"no system outputs for {', '.join(absent)}, only scores in DA-seglevel.csv",) if absent else ()
+        notes = (
+            (f"no system outputs for {', '.join(absent)}, only scores in DA-seglevel.csv",)
+            if absent and not langpairs
+            else ()
+        )
         scores = self.system_scores(selected)
         return build.table(self.name, default_criterion="HUMAN", system_scores=scores, notes=notes, files=self)
 

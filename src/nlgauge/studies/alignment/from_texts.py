@@ -162,7 +162,8 @@ def fit_vectors(
     if not len(x):
         msg = f"no pair to fit on: {what}; provide texts that are translations line by line"
         raise InputError(msg)
-    check_enough(len(x), min(x.shape[1], z.shape[1]), name)
+    unit = "sentences" if "pairs of sentences" in what else "words"
+    check_enough(len(x), min(x.shape[1], z.shape[1]), name, unit=unit)
     left, right, reductions = same_width(x, z)
     if reductions:
         note = f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}"
@@ -203,12 +204,12 @@ def fit_for_metric(
     return fit_words(inputs, method, origin=origin)
 
 
-def check_enough(pairs: int, width: int, method: str) -> None:
+def check_enough(pairs: int, width: int, method: str, *, unit: str = "words") -> None:
     """Raise an error for a rotation or matrix with more dimensions than pairs; removing a direction needs few."""
     if method != "umd" and pairs < width:
         msg = (
-            f"{pairs} pairs do not determine a map of {width} dimensions; provide parallel texts with at least "
-            f"{width} pairs, or use method umd"
+            f"the texts give {pairs:,} pairs of {unit}, but a map of method {method!r} needs at least {width:,}; "
+            "provide more parallel text, or use method='umd'"
         )
         raise InputError(msg)
 

@@ -183,8 +183,8 @@ class EarlyComparison(Result):
         corrected = f", for all {pairs} pairs together" if pairs > 1 else ""
         unit = "segments" if self.documents is None else "documents"
         lines = [
-            f"{unit} in random order (seed {rule.seed}); low, high: valid at the stopping time with "
-            f"{format_level(1 - rule.alpha)} confidence{corrected}",
+            f"{unit} in random order (seed {rule.seed}); low, high: {format_level(1 - rule.alpha)} interval of the "
+            f"difference, which stays valid although scoring can stop early{corrected}",
             "mean: over the segments used, not the score of the test set",
         ]
         return [*lines, *dict.fromkeys(note for metric in self.metrics for note in metric.notes)]
@@ -231,11 +231,17 @@ def _sentence(row: PairVerdict, metric: MetricVerdicts, rule: StopRule) -> str:
 
 
 def numbers(row: PairVerdict, decimals: int) -> str:
-    """Difference, interval and p value of a pair."""
+    """Difference, interval and p value of a pair, from the side of the system that has the better score.
+
+    Statements and gates name the pair in different orders; the numbers are the same in both.
+    """
+    if (row.difference, row.second) < (0, row.first):
+        row = row.turned()
     low, high = (format_signed(end, decimals) for end in (row.low, row.high))
     interval = f", interval {low} to {high}" if low and high else ""
     p_value = "" if row.p_value is None else f", {format_p(row.p_value)}"
-    return plain([f"difference {format_signed(row.difference, decimals)}{interval}{p_value}"])
+    difference = format_signed(row.difference, decimals)
+    return plain([f"difference {difference} in favour of {row.first}{interval}{p_value}"])
 
 
 #: The result of a gate by what is known about the new system.

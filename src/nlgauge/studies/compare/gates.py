@@ -237,7 +237,7 @@ def _undecided(
         if pair.low > -gate.margin or pair.high < -gate.margin:
             return ""
         ends = f"{pair.low:+.4g} to {pair.high:+.4g}"
-        return f"the interval {ends} contains {-gate.margin:g}; use more segments or a wider margin"
+        return f"the interval {ends} contains the margin, {-gate.margin:g}; use more segments or a wider margin"
     differing = pair.wins + pair.losses
     least = smallest_p(settings, units=units, differing=differing) if differing else 0.0
     if least >= alpha:
@@ -269,7 +269,10 @@ def _meaning(rows: Sequence[GateRow], gate: GateResult) -> str:
     sentences = [row.human_agreement.sentence for row in rows if row.human_agreement is not None]
     without = [row.metric for row in rows if row.human_agreement is None]
     if gate.min_agreement is not None and without:
-        sentences.append(f"No agreement curve fits {', '.join(without)}, so every significant drop fails.")
+        sentences.append(
+            f"Human agreement with {', '.join(without)} is unknown for these settings, so every significant drop "
+            "fails; 'nlgauge study calibrate' can measure it"
+        )
     return "".join(f". {sentence}".removesuffix(".") for sentence in sentences)
 
 

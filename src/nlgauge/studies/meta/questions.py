@@ -195,7 +195,10 @@ def check_question(
         return
     criterion = question.criterion
     if agreement == "spa" and table.default_criterion is None and criterion is None:
-        msg = f"{table.name} has judgements of systems only; 'spa' needs judgements of segments"
+        msg = (
+            f"agreement 'spa' needs judgements of the same segments for all systems, which {table.name} does not "
+            "have; use agreement='pearson', 'spearman' or 'kendall'"
+        )
         raise RecipeError(msg)
     official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
     if not official or agreement == "spa":
@@ -301,7 +304,8 @@ class Judgements:
         judged = ~np.isnan(self.human)
         if kind == "acc-eq":
             ties = tie_calibrated_accuracy(ours, self.human, name=name)
-            note = f"scores within {ties.epsilon:.4g} (epsilon) count as ties; a random metric gets {ties.chance:.3f}"
+            tied = f"scores that differ by at most {ties.epsilon:.4g}" if ties.epsilon else "only equal scores"
+            note = f"{tied} count as ties (threshold fitted to the data); a random metric gets {ties.chance:.3f}"
             return AgreementCell(ties.value, count=ties.pairs, note=note)
         if kind == "auc":
             return AgreementCell(roc_auc(ours[judged], self.human[judged]), count=int(judged.sum()))

@@ -46,7 +46,9 @@ class AllOptions(OptionSet):
 
     called: ClassVar[str] = "options of all tables"
 
-    all: bool = option(False, Flag(), help="recompute every table that can be run; say which values agree with print")
+    all: bool = option(
+        False, Flag(), help="recompute every table that can be run; compare its values with the published ones"
+    )
     tables: tuple[str, ...] | None = option(
         None,
         Many(Text("the id of a table or figure", known=lambda: PAPER_TABLES)),

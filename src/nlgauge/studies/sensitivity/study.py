@@ -189,10 +189,13 @@ def load_study(path: str | Path) -> Study:
     try:
         content = toml_content(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        msg = f"no such file: {str(path)!r}; give the name of a preset ({', '.join(PRESETS)}) or a TOML file"
+        msg = f"no study file {str(path)!r}; give a TOML file, or a preset (preset=) instead: {', '.join(PRESETS)}"
         raise InputError(msg) from error
-    except (OSError, ValueError) as error:  # TOML errors are ValueErrors
+    except OSError as error:
         msg = f"cannot read study {str(path)!r}: {error}"
+        raise FileFormatError(msg) from error
+    except ValueError as error:  # of TOML or UTF-8
+        msg = f"study {str(path)!r} is not valid TOML: {error}; give a TOML file with name, metric and [[sweep]]"
         raise FileFormatError(msg) from error
     extra = set(content) - {"name", "metric", "sweep"}
     sweeps = content.get("sweep")
