@@ -75,6 +75,28 @@ def test_summaries_have_curves_of_their_own() -> None:
         assert {"bertscore", "moverscore"} <= {curve.metric for curve in file.curves}
 
 
+@pytest.mark.parametrize("metric", ["moverscore", "baryscore"])
+def test_transport_with_mpnet_has_curves_of_all_pairs_of_three_language_pairs(metric: str) -> None:
+    """4, 6 and 10 systems in WMT17, 5, 9 and 5 in WMT18: 6 + 15 + 45 + 10 + 36 + 10 pairs."""
+    file, curve = shipped(f"{metric}:model=mpnet")
+    assert file.origin.langpairs == ("cs-en", "fi-en", "tr-en")
+    assert (curve.pairs, curve.segments, curve.precision) == (122, 400, "int8")
+    assert (curve.fields["weights"], curve.fields["layers"]) == ("78c0197b6159", "8-12")
+    assert 0 < curve.tolerances["fp32"] < 0.001
+    assert {row.groups for row in curve.left_out} == {"year", "langpair"}
+
+
+@pytest.mark.heavy
+@pytest.mark.model
+@pytest.mark.parametrize("metric", ["bertscore", "moverscore", "baryscore"])
+def test_mpnet_gets_a_statement(metric: str) -> None:
+    outputs, references = ["A cat sat.", "Rain fell all day."], ["The cat was sitting.", "It rained today."]
+    score = nlgauge.score(outputs, references, metric=metric, model="mpnet")
+    match = find_curve(load_curves("wmt"), score.signature)
+    assert match is not None
+    assert match[1].metric == f"{metric}:model=mpnet"
+
+
 @pytest.mark.model
 def test_default_bertscore_gets_a_statement() -> None:
     score = nlgauge.score(["A cat sat on the mat."], ["The cat sat."], metric="bertscore")
