@@ -19,6 +19,8 @@ from nlgauge.apps.wording import in_fields, in_flags
         ("src_lang must be a language", "src_lang must be a language"),
         ("score it 0 (unknown='zero')", "score it 0 (-m NAME:unknown=zero)"),
         ("and pass rescale=FILE", "and pass rescale=FILE"),
+        ("with idf=True", "with --idf"),
+        ("with other=True", "with other=True"),
     ],
 )
 def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> None:
@@ -34,6 +36,11 @@ def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> N
         ("a model trained on the language (model=)", "a model trained on the language ('model' in 'options')"),
         ("add references (refs=) or sources (sources=)", "add references ('refs') or sources ('sources')"),
         ("in 'bertscore:layer=4,empty=zero'", "in 'bertscore:layer=4,empty=zero'"),
+        ("did you mean 'bleu'? See 'nlgauge list'", "did you mean 'bleu'? See GET /v1/metrics"),
+        ("see 'nlgauge show ds-focus'", "see GET /v1/metrics"),
+        ("'nlgauge models list' shows the names", "GET /v1/models shows the names"),
+        ("unknown keyword 'tok' for bleu", "unknown field in 'options': 'tok' for bleu"),
+        ("leave out empty=True", "leave out 'empty': true"),
     ],
 )
 def test_keywords_become_fields_of_a_request(message: str, shown: str) -> None:

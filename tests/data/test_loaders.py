@@ -74,6 +74,7 @@ def test_a_package_at_segment_level(package: Path) -> None:
     assert table.gold().tolist() == [0.5, -1.25, 0.0]
     assert table.system_scores["cs-en"] == {"A.1": 0.1, "B.2": -0.2}
     assert table.notes == ("no system outputs for en-cs, only scores in DA-seglevel.csv",)
+    assert load("wmt17", package, langpairs="cs-en").notes == ()
     assert "WMT17" in table.citation
 
 

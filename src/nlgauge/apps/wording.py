@@ -65,8 +65,11 @@ def in_fields(message: str, fields: Iterable[str]) -> str:
     """
     names = set(fields)
     message = re.sub(r"'nlgauge (list|show [\w-]+)'", "GET /v1/metrics", message)
+    message = message.replace("'nlgauge models list'", "GET /v1/models")
     if "options" in names:
         message = re.sub(r"^unknown keyword (?='[^']*' for )", "unknown field in 'options': ", message)
+    if names:
+        message = re.sub(_any_of(names) + r"=True\b", lambda match: f"{match[1]!r}: true", message)
     return _replace(
         message,
         names,

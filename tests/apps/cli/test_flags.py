@@ -224,6 +224,11 @@ def test_metric_option_given_as_flag_is_refused_with_its_spelling(
     assert result.err.endswith(f"; an option of a metric is written {spelling}\n")
 
 
+def test_alpha_of_a_score_is_its_confidence_level(run: Run) -> None:
+    assert run(*SCORE, "--alpha", "2").err.endswith("unknown option '--alpha'; did you mean '--confidence-level'?\n")
+    assert run(*SCORE, "-m", "meteor", "--alpha", "2").err.endswith("is written -m meteor:alpha=2\n")
+
+
 def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:
     result = run(*SCORE, "--decimals")
     assert result.status == 2

@@ -36,6 +36,7 @@ def test_a_learned_metric_is_written_only_with_a_gain_or_on_demand(run: Run, fol
     assert refused.status == 1
     assert "combination (left out)" in refused.out
     assert "is not proven to be better than its best member" in refused.err
+    assert refused.err.endswith("or write it anyway with --unproven\n")
     assert not (folder / "mine.json").exists()
     written = run(*words, "--unproven")
     assert written.status == 0

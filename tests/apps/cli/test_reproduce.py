@@ -10,6 +10,7 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run, write_lines
 from tests.studies.published.rankings.small_frames import write_frames
 
+from nlgauge.apps.cli.reproduce import _cut
 from nlgauge.studies.published.load import INVENTORY, PAPER_TABLES
 
 
@@ -200,7 +201,7 @@ def test_all_tables_are_written_by_the_extension_of_the_output(run: Run, folder:
     chosen = ("study", "reproduce", "--all", "--tables", "bt-figure2", "bertscore-table5", "--at", ".")
     result = run(*chosen, "-o", "page.md", "--state-folder", "finished")
     assert result.status == 0
-    assert "2 of 2, bertscore-table5: not run, data set coco-captions: not found in '.'" in result.err
+    assert "2 of 2, bertscore-table5: not run: data set coco-captions: not found in '.'" in result.err
     assert "nlgauge: 1 of 2 tables run, 63 cells computed: 63 that the paper does not print" in result.err
     page = (folder / "page.md").read_text(encoding="utf-8")
     assert "| row | column | printed | ours | difference | why |" in page
@@ -229,3 +230,15 @@ def test_options_of_one_table_are_refused_with_all(refused: Refusal, folder: Pat
     )
     assert "name a table or figure, 'list' or --all" in refused(2, "study", "reproduce")
     assert "--minutes works only with --all" in refused(2, "study", "reproduce", "table3", "--minutes", "1")
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("not computed: --model none", "--model none"),
+        ("needs corpora, such as WiLI (zenodo.org/records/841984) and IMDB", "needs corpora, such as WiLI and IMDB"),
+        ("data set x: not found in '.'; available at example.org", "data set x: not found in '.'"),
+    ],
+)
+def test_reason_of_a_table_that_was_not_run(reason: str, shown: str) -> None:
+    assert _cut(reason) == shown

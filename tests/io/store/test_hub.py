@@ -70,6 +70,8 @@ def test_hub_without_network_or_model(fake_hub: Hub) -> None:
     fake_hub.online = False
     with pytest.raises(ModelNotFoundError) as caught:
         resolve("org/typo")
+    with pytest.raises(ModelNotFoundError, match="if the name is right: 'nope' is not in 'nlgauge models list'"):
+        resolve("nope")
     message = str(caught.value)
     for part in (
         "'org/typo'",

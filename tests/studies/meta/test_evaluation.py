@@ -136,7 +136,9 @@ def test_practice_of_wmt_is_available(level: str, agreement: str) -> None:
     values = [cell.value for row in result.cells.values() for cell in row.values()]
     assert all(-1 <= value <= 1 for value in values)
     if agreement == "acc-eq":
-        assert "(epsilon) count as ties; a random metric gets" in result.cells["other"]["en"].note
+        assert (
+            "count as ties (threshold fitted to the data); a random metric gets" in result.cells["other"]["en"].note
+        )
 
 
 def test_undefined_agreements_are_recipe_errors() -> None:

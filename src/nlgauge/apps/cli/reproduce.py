@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,8 +83,9 @@ _REASON_WIDTH = 100
 
 
 def _cut(text: str) -> str:
-    """The start of a text, cut between words, and without the address of missing data."""
-    text = text.partition("; available at ")[0].partition("; name the folder ")[0]
+    """The start of a text, cut between words, and without the addresses of missing data."""
+    text = text.removeprefix("not computed: ").partition("; available at ")[0].partition("; name the folder ")[0]
+    text = re.sub(r" \([^)]*\.\w+/[^)]*\)", "", text)  # web addresses
     if len(text) <= _REASON_WIDTH:
         return text
     return f"{text[: _REASON_WIDTH + 1].rpartition(' ')[0].rstrip(' ,;:(')} ..."
