@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tests.extras import LazyModule
 
 from nlgauge._version import __version__
 from nlgauge.core.score import Score
-from nlgauge.core.score_layout import Confidence
+from nlgauge.core.score_layout import Confidence, _short_notes
 from nlgauge.core.score_table import ScoreTable
 from nlgauge.core.short_signature import SignatureForm, signature_form
 from nlgauge.core.signature import Signature
@@ -446,3 +447,12 @@ def test_markdown_is_a_pipe_table_per_metric_with_its_signature() -> None:
     assert r"| a\|b | 37.5 |" in lines
     assert r"| a\|b | chrf | 1 | 25.0 |" in lines
     assert lines[-4:] == ["```bibtex", "% chrf", "@x{y}", "```"]
+
+
+def test_the_digest_of_a_range_is_not_a_count() -> None:
+    run = {"range": "862944316322", "pairs": "4"}
+    score = SimpleNamespace(system=None, signature=SimpleNamespace(run=run, short=lambda: "sentsim"))
+    notes = _short_notes([score])  # type: ignore[list-item]
+    assert notes[1:] == [
+        "parts scaled to their minimum and maximum over these 4 pairs; not comparable with other runs"
+    ]

@@ -108,6 +108,7 @@ def test_maps_of_one_file_name_and_another_layer(run: Run, folder: Path) -> None
 
 
 def test_invalid_evaluations_are_refused(run: Run, refused: Refusal, two_languages: Path) -> None:
+    assert "--norms needs at least one value: a normalisation such as layer-norm" in run(*HELD_OUT, "--norms").err
     assert "add --maps FILE, --fit-on SOURCE TARGET, --norms NORM" in refused(2, *HELD_OUT)
     write_lines(
         two_languages / "other.vec", [f"l{n} {n} 1 2" for n in range(9)] + [f"r{n} 1 {n} 2" for n in range(9)]

@@ -937,3 +937,10 @@ def test_segments_of_a_column_keep_their_number(run: Run, folder: Path) -> None:
     write_lines(folder / "gap.tsv", ["hyp\tref", "a cat\ta cat", "\ta dog"])
     result = run("score", "gap.tsv:hyp", "--refs", "gap.tsv:ref", "-m", "chrf")
     assert result.err.startswith("nlgauge: warning: 1 segment (index 1): empty hypothesis or reference")
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"), [("bleu", "references (--refs REF);"), ("bertscore", "references (--refs REF) or a source")]
+)
+def test_missing_texts_are_those_that_the_metric_can_use(refused: Refusal, metric: str, needed: str) -> None:
+    assert f"nlgauge score needs {needed}" in refused(2, "score", "a.txt", "-m", metric)

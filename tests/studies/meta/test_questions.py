@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import kendalltau, pearsonr
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.studies.meta.evaluation import evaluate
-from nlgauge.studies.meta.questions import Question, Significance, answer
+from nlgauge.studies.meta.questions import Question, Significance, answer, check_question
 from nlgauge.studies.meta.row_scores import RowScores, ScoredJudgements, given_rows
 
 SYSTEMS, SEGMENTS = 4, 12
@@ -125,3 +126,9 @@ def test_scores_of_another_table_are_refused() -> None:
 def test_invalid_resampling_options_are_rejected(options: dict[str, int], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Significance(**options)  # type: ignore[arg-type]
+
+
+def test_spa_needs_judgements_of_segments() -> None:
+    systems_only = replace(table(), default_criterion=None)
+    with pytest.raises(RecipeError, match="needs judgements of the same segments for all systems"):
+        check_question(Question(level="system", agreement="spa"), systems_only)

@@ -158,3 +158,8 @@ def test_random_corpora_are_seeded_and_differ() -> None:
     assert first != random_sample(texts, 2)
     assert first != random_sample(texts, 1, seed=1)
     assert len(random_sample(texts[:100], 1)) == 50, "a sample of everything would be the same each time"
+
+
+def test_a_missing_study_file_names_the_presets() -> None:
+    with pytest.raises(InputError, match=r"no study file 'nofile.toml'.*\(preset=\) instead: stopwords, idf"):
+        load_study("nofile.toml")

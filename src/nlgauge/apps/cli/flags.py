@@ -116,7 +116,10 @@ class CommandParser(argparse.ArgumentParser):
         names = [str(action.metavar) for action in self._actions if not action.option_strings]
         if len(names) > len(set(names)) and message.endswith(f"required: {names[-1]}"):
             message = f"needs {len(names)} arguments: {' '.join(names)}"
-        return re.sub(r"^argument (\S+): expected (at least )?one argument$", r"\1 needs \2one value", message)
+        words = re.sub(r"^argument (\S+): expected (at least )?one argument$", r"\1 needs \2one value", message)
+        flag = words.removesuffix(" needs at least one value")
+        kind = getattr(getattr(self._option_string_actions.get(flag), "option", None), "kind", None)
+        return f"{words}: {kind.kind.values}" if flag != words and isinstance(kind, Many) else words
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -197,7 +197,7 @@ def check_question(
     if agreement == "spa" and table.default_criterion is None and criterion is None:
         msg = (
             f"agreement 'spa' needs judgements of the same segments for all systems, which {table.name} does not "
-            "have; use agreement='pearson', 'spearman' or 'kendall'"
+            "have; use agreement='pearson'"
         )
         raise RecipeError(msg)
     official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
