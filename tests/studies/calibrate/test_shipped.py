@@ -76,13 +76,15 @@ def test_summaries_have_curves_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("metric", ["moverscore", "baryscore"])
-def test_transport_with_mpnet_has_curves_of_all_pairs_of_three_language_pairs(metric: str) -> None:
-    """4, 6 and 10 systems in WMT17, 5, 9 and 5 in WMT18: 6 + 15 + 45 + 10 + 36 + 10 pairs."""
+def test_transport_with_mpnet_has_curves_of_the_pairs_of_bertscore(metric: str) -> None:
+    """4, 6, 9, 9 and 10 systems in WMT17, 5, 9, 8 and 5 in WMT18."""
     file, curve = shipped(f"{metric}:model=mpnet")
-    assert file.origin.langpairs == ("cs-en", "fi-en", "tr-en")
-    assert (curve.pairs, curve.segments, curve.precision) == (122, 400, "int8")
+    assert file.origin.langpairs == ("cs-en", "fi-en", "lv-en", "ru-en", "tr-en")
+    systems = (4, 6, 9, 9, 10, 5, 9, 8, 5)
+    assert curve.pairs == sum(count * (count - 1) // 2 for count in systems) == 222
+    assert (curve.segments, curve.precision) == (400, "int8")
     assert (curve.fields["weights"], curve.fields["layers"]) == ("78c0197b6159", "8-12")
-    assert 0 < curve.tolerances["fp32"] < 0.001
+    assert 0 < curve.tolerances["fp32"] < 0.002
     assert {row.groups for row in curve.left_out} == {"year", "langpair"}
 
 

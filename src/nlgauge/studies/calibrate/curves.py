@@ -31,7 +31,7 @@ from nlgauge.stats.agreement_curve import AgreementFit, ReliabilityBin
 
 #: Shipped curves by name, and their files.
 _SHIPPED = {
-    "wmt": ("wmt_text", "wmt_minilm", "wmt_mpnet", "wmt_mpnet_transport", "wmt_muse"),
+    "wmt": ("wmt_text", "wmt_minilm", "wmt_mpnet", "wmt_muse"),
     "summeval": ("summeval",),
     "tac": ("tac",),
 }
