@@ -37,9 +37,10 @@ from nlgauge.metrics.sentsim import SentSim
 
 #: Every registered metric, and what depends on more than a pair.
 RECIPES = [
-    *(name for name in METRICS if name not in ("lexical-graph", "rouge-we")),
+    *(name for name in METRICS if name not in ("lexical-graph", "rouge-we", "ibm1")),
     "lexical-graph:vectors=VECTORS",  # which has none of its own
     "rouge-we:vectors=VECTORS",
+    "ibm1:lexicon=LEXICON",
     "bertscore:idf=both",
     "bertscore:idf=refs,layer=2,lowercase=yes",
     "moverscore:n=2,max_tokens=8",

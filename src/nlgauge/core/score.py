@@ -76,7 +76,7 @@ COMMON_NOTES = (
     Note(
         "zero_weight",
         "segments with a text that idf or token filters left without weight",
-        "all words were removed or weigh 0 by idf, so all tokens count equally",
+        "no word is left after stop words and idf; all tokens count equally",
         "idf gave a text no weight, so all its tokens weigh the same",
         ZeroWeightWarning,
     ),

@@ -172,6 +172,7 @@ def test_client_raises_the_errors_of_the_library(address: str) -> None:
             ("discourse", ([],), {}),
         ):
             expected = refused(lambda: getattr(nlgauge, name)(*args, **options), nlgauge.errors.NlgaugeError)  # noqa: B023
+            expected = expected.replace("'nlgauge list'", "GET /v1/metrics")
             assert refused(lambda: getattr(client, name)(*args, **options), nlgauge.errors.NlgaugeError) == expected  # noqa: B023
         assert "reads no files" in refused(lambda: client.discourse(HYPS, vectors="v.txt"), RecipeError)
         assert "annotator must be spacy-en" in refused(lambda: client.discourse(HYPS, annotator="/etc"), RecipeError)

@@ -70,7 +70,10 @@ def test_hub_without_network_or_model(fake_hub: Hub) -> None:
     fake_hub.online = False
     with pytest.raises(ModelNotFoundError) as caught:
         resolve("org/typo")
-    with pytest.raises(ModelNotFoundError, match="if the name is right: 'nope' is not in 'nlgauge models list'"):
+    with pytest.raises(
+        ModelNotFoundError,
+        match=r"Check the name, which is not in 'nlgauge models list'\. If it is right: run 'nlgauge models pull",
+    ):
         resolve("nope")
     message = str(caught.value)
     for part in (

@@ -355,7 +355,7 @@ def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
     (warning,) = caught
     assert warning.filename == __file__
     settings = f"bertscore, stopwords {words}; bertscore:layer=2, stopwords {words}"
-    assert str(warning.message).endswith(f"so all tokens count equally: en, 2 segments (0, 1) under {settings}")
+    assert str(warning.message).endswith(f"all tokens count equally: en, 2 segments (0, 1) under {settings}")
 
 
 def test_what_holds_of_all_settings_is_said_once() -> None:

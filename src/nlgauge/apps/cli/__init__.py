@@ -48,7 +48,7 @@ _GROUPS = {
         "study literal": _Command("studies", "test the preference for literal translations"),
         "study raters": _Command("raters", "measure how well raters agree: kappas and alpha"),
         "study learn": _Command("meta", "learn a combination of metrics from human ratings"),
-        "study calibrate": _Command("calibrate", "fit how often raters agree, by the size of a difference"),
+        "study calibrate": _Command("calibrate", "fit how often raters prefer the same system as a metric"),
         "study reproduce": _Command("reproduce", "recompute published tables and figures; 'list' shows all"),
     },
     "Build resources": {

@@ -43,7 +43,7 @@ class GateOptions(OptionSet):
     min_agreement: float | None = option(
         None,
         Float(above=0.5, most=1),
-        help="fail only if human raters confirm a drop of this size in at least this share of cases, such as 0.8",
+        help="fail only if raters agreed with drops as large as this one in at least the share P, such as 0.8",
         needs="gate",
         metavar="P",
     )

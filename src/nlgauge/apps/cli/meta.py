@@ -58,7 +58,7 @@ class MetaOptions(OptionSet):
     agreement: tuple[str, ...] = option(
         ("pearson",),
         Many(Choice(*AGREEMENTS), least=1),
-        help="agreement; acc-eq, differences at level topic, spa at level system",
+        help="agreement; acc-eq, differences are of topics, spa of systems",
     )
     criterion: str | None = option(None, Text("a criterion"), help="human rating", unset="set by the data set")
     aggregate: str = option(

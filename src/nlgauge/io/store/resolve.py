@@ -243,7 +243,7 @@ def _from_hub(model: str, *, why_not: str | None, progress: bool, pulling: bool,
         folder = fetch_snapshot(model, progress=progress)
     except SourceError as error:
         if "/" not in model:
-            fix += f", if the name is right: {model!r} is not in 'nlgauge models list'"
+            fix = f"Check the name, which is not in 'nlgauge models list'. If it is right: {fix[0].lower()}{fix[1:]}"
         msg = f"could not download model {model!r}: {error}. {fix}"
         raise ModelNotFoundError(msg) from error
     return ModelFiles(name=model, path=folder)

@@ -304,7 +304,7 @@ def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
         )
     if gate.margin is not None:
         numbers = "; ".join(
-            _numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in gate.rows
+            _numbers(row, comparison.metric(row.metric), comparison.settings.level, margin=True) for row in gate.rows
         )
         return f"{gate.new} is not worse than {gate.base} by more than {gate.margin:g}: {numbers}"
     rows, sentence = gate.rows, "no significant drop"
@@ -323,11 +323,12 @@ def _why_passed(comparison: SystemComparison, gate: GateResult) -> str:
     return sentence
 
 
-def _numbers(row: GateRow, metric: MetricComparison, level: float) -> str:
+def _numbers(row: GateRow, metric: MetricComparison, level: float, *, margin: bool = False) -> str:
     interval = ""
     if row.low is not None and row.high is not None:
         interval = f" ({100 * level:g} % interval {row.low:+.4g} to {row.high:+.4g})"
-    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}, {_counted(metric)}"
+    of_zero = " for a difference of 0" if margin else ""
+    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}{of_zero}, {_counted(metric)}"
 
 
 def _counted(metric: MetricComparison) -> str:

@@ -69,10 +69,10 @@ class ReproduceOptions(OptionSet):
         None,
         Text("the name of a model"),
         help="model name, folder or hub id; 'none' computes only values without a model",
-        unset="minilm; across languages muse",
+        unset="minilm; muse for cross-lingual tables",
     )
     layer: int | None = option(
-        None, Int(0), help="layer of BERTScore for models other than the published one", unset="tuned per model"
+        None, Int(0), help="layer of BERTScore, unless the model is that of the paper", unset="tuned per model"
     )
     rows: tuple[str, ...] | None = option(None, Many(Text("a row")), help="only these rows, by name")
     langpairs: tuple[str, ...] | None = option(
