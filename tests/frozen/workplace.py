@@ -46,7 +46,7 @@ NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][+-]\d))(?:[eE]
 
 #: Versions of packages, which differ between environments.
 _VERSION = re.compile(
-    r"(\b(?:onnxruntime-|openvino-|numpy-|scipy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:)|\"nlgauge\": \")"
+    r"(\b(?:onnxruntime-|openvino-|numpy-|scipy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:|regex-)|\"nlgauge\": \")"
     r"[0-9][0-9.]*[0-9]"
 )
 
