@@ -200,7 +200,7 @@ def test_api_page_is_accessible_and_obeys_the_content_policy(
     assert accessibility_problems(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("link", name="POST /v1/compare", exact=True).click()
-    assert page.get_by_role("heading", name="POST /v1/compare").is_visible()
+    assert page.get_by_role("heading", name="POST /v1/compare", exact=True).is_visible()
     page.close()
     assert messages == []
 
