@@ -85,7 +85,7 @@ test("a busy service names the seconds to wait", () => {
 });
 
 test("advice for the command line is translated for the page", () => {
-  assert.match(withoutFlags("truncated: use long='windows'"), /window=model/);
+  assert.match(withoutFlags("truncated: use 'long': 'windows'"), /window=model/);
   assert.equal(withoutFlags("model 'x' (--model) is unknown"), "model 'x' is unknown");
 });
 

@@ -72,7 +72,8 @@ def test_pasted_texts_get_the_scores_of_the_library(page: Page) -> None:
         assert float(table_score(page, name)) == pytest.approx(
             score.to_dict()["score"], abs=5.1e-5 if name != "chrf" else 5.1e-3
         )
-        signature = page.locator(f"#signatures .signature:has(b:text-is('{name}')) code")
+        title = {"bertscore": "BERTScore", "moverscore": "MoverScore", "chrf": "chrF"}[name]
+        signature = page.locator(f"#signatures .signature:has(b:text-is('{title}')) code")
         assert signature.inner_text() == score.signature.short()
         assert str(score.signature).startswith(signature.get_attribute("title") or "none")
     result = json.loads(saved(page, "JSON"))["scores"]

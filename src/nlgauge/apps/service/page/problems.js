@@ -104,8 +104,8 @@ function withoutFlags(text) {
   return text
     .replace(/ \(--[\w-]+\)|, --[\w-]+( \w+)?(?=\))/g, "")
     .replace(/\(--[\w-]+ [\w-]+: /g, "(")
-    .replace("use long='windows'", "give the metric the option window=model, as in bertscore:window=model")
-    .replace("(empty='zero')", "(under “Advanced”, below the metrics)");
+    .replace("use 'long': 'windows'", "give the metric the option window=model, as in bertscore:window=model")
+    .replace("('empty': 'zero')", "(under “Advanced”, below the metrics)");
 }
 
 // Show a refused recipe at the metric or line that the message resembles most, else above all metrics.
